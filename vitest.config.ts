@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  test: {
+    environment: "happy-dom",
+    include: ["js/tests/**/*.test.{ts,tsx}", "js/src/**/*.test.{ts,tsx}"],
+    passWithNoTests: true,
+    restoreMocks: true,
+  },
+});
