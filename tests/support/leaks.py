@@ -1,0 +1,71 @@
+"""What a test must not leave behind: threads, child processes, file descriptors."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from dataclasses import dataclass
+
+import psutil
+
+LIBRARY_PREFIX = "chongming-"  # every thread of the library is named so
+PATIENCE_SECONDS = 3.0  # what was told to end may take this long
+SPARE_DESCRIPTORS = 10  # caches of the interpreter and of libraries
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What this process holds at one moment."""
+
+    threads: frozenset[threading.Thread]
+    children: frozenset[psutil.Process]
+    descriptors: int
+
+
+def held() -> Held:
+    """Takes stock."""
+    me = psutil.Process()
+    return Held(frozenset(threading.enumerate()), frozenset(me.children()), me.num_fds())
+
+
+def leaks(before: Held, *, check_threads: bool = True) -> list[str]:
+    """One sentence for each thing that was not there `before`; things get a short time to end by themselves."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    found = _threads(before, deadline) if check_threads else []
+    found += _children(before, deadline)
+    if psutil.Process().num_fds() > before.descriptors + SPARE_DESCRIPTORS:
+        gc.collect()
+        opened = psutil.Process().num_fds() - before.descriptors
+        if opened > SPARE_DESCRIPTORS:
+            found.append(f"{opened} more file descriptors are open than before the test")
+    return found
+
+
+def _threads(before: Held, deadline: float) -> list[str]:
+    found = []
+    for thread in frozenset(threading.enumerate()) - before.threads:
+        if thread.daemon and not thread.name.startswith(LIBRARY_PREFIX):
+            continue
+        thread.join(max(0.0, deadline - time.monotonic()))
+        if thread.is_alive():
+            found.append(f"thread {thread.name!r} still runs")
+    return found
+
+
+def _children(before: Held, deadline: float) -> list[str]:
+    new = [child for child in psutil.Process().children() if child not in before.children]
+    _, alive = psutil.wait_procs([c for c in new if not _outlives_tests(c)], max(0.0, deadline - time.monotonic()))
+    return [f"child process {child.pid} still runs: {_command(child)[:200]}" for child in alive]
+
+
+def _outlives_tests(child: psutil.Process) -> bool:
+    """multiprocessing keeps one resource tracker for the whole run, on purpose."""
+    return "multiprocessing.resource_tracker" in _command(child)
+
+
+def _command(child: psutil.Process) -> str:
+    try:
+        return " ".join(child.cmdline())
+    except psutil.Error:
+        return "(ended)"

@@ -1,0 +1,42 @@
+"""`import chongming_task` is cheap and brings nothing but the standard library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+BUDGET_MILLISECONDS = 80
+TRIES = 7
+
+PROBE = """
+import json, sys, time
+before = set(sys.modules)
+start = time.perf_counter()
+import chongming_task
+took = time.perf_counter() - start
+print(json.dumps({"took": took * 1000, "loaded": sorted(set(sys.modules) - before)}))
+"""
+
+
+def import_once() -> tuple[float, set[str]]:
+    """The milliseconds of one import in a new interpreter, and the top-level modules that it loaded."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))}
+    done = subprocess.run([sys.executable, "-c", PROBE], env=env, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    return answer["took"], {name.partition(".")[0] for name in answer["loaded"]}
+
+
+def test_import_loads_only_the_standard_library():
+    """No extra is needed, nor loaded when installed: pandas and anywidget wait until someone asks for them."""
+    _, loaded = import_once()
+    assert "chongming_task" in loaded
+    assert loaded - sys.stdlib_module_names == {"chongming_task"}
+
+
+def test_import_is_quick():
+    """A script or a command line that only imports the library does not feel it."""
+    best = min(import_once()[0] for _ in range(TRIES))
+    assert best < BUDGET_MILLISECONDS, f"importing took {best:.0f} ms at best"
