@@ -14,18 +14,21 @@ from tests.support import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+    from tests.browser.lab import Lab
+
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"  # git-ignored
-FAILED = pytest.StashKey[bool]()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remembers a failure, so that the page's fixture can take a picture of it."""
+    """A test that fails leaves a picture of its page in tests/artifacts/."""
     report = yield
-    if report.failed:
-        item.stash[FAILED] = True
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.failed and report.when == "call" and page is not None:
+        ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTIFACTS / f"failed-{item.name}.png")
     return report
 
 
@@ -37,15 +40,11 @@ def chromium_browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(chromium_browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A new page in a context of its own; a failed test leaves its picture in tests/artifacts/."""
+def page(chromium_browser: Browser) -> Iterator[Page]:
+    """A new page in a context of its own."""
     context = chromium_browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
     context.set_default_timeout(15_000)
-    page = context.new_page()
-    yield page
-    if request.node.stash.get(FAILED, False):
-        ARTIFACTS.mkdir(exist_ok=True)
-        page.screenshot(path=ARTIFACTS / f"failed-{request.node.name}.png")
+    yield context.new_page()
     context.close()
 
 
@@ -54,3 +53,12 @@ def artifacts() -> Path:
     """The folder for pictures that tests take."""
     ARTIFACTS.mkdir(exist_ok=True)
     return ARTIFACTS
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A running JupyterLab."""
+    from tests.browser.lab import running_lab
+
+    with running_lab() as lab:
+        yield lab

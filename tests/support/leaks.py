@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import psutil
 
 LIBRARY_PREFIX = "chongming-"  # every thread of the library is named so
+LOOP_PREFIX = "asyncio_"  # an event loop keeps its pool until it ends; Playwright's outlives a test
 PATIENCE_SECONDS = 3.0  # what was told to end may take this long
 SPARE_DESCRIPTORS = 10  # caches of the interpreter and of libraries
 
@@ -45,7 +46,7 @@ def leaks(before: Held, *, check_threads: bool = True) -> list[str]:
 def _threads(before: Held, deadline: float) -> list[str]:
     found = []
     for thread in frozenset(threading.enumerate()) - before.threads:
-        if thread.daemon and not thread.name.startswith(LIBRARY_PREFIX):
+        if not thread.name.startswith(LIBRARY_PREFIX) and (thread.daemon or thread.name.startswith(LOOP_PREFIX)):
             continue
         thread.join(max(0.0, deadline - time.monotonic()))
         if thread.is_alive():
