@@ -1,0 +1,66 @@
+/** Numbers and times as people read them. Pure. */
+
+const integers = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const oneDecimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export function count(value: number): string {
+  return integers.format(value);
+}
+
+/** A quantity in some unit: whole numbers from 100 on, one decimal below. */
+export function quantity(value: number): string {
+  return (Math.abs(value) >= 100 || Number.isInteger(value) ? integers : oneDecimal).format(value);
+}
+
+/** 0:07, 1:02, 1:02:03, 3 d 4 h. */
+export function elapsed(ms: number): string {
+  const seconds = Math.floor(Math.max(ms, 0) / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const two = (value: number) => String(value).padStart(2, "0");
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  if (hours > 0) return `${hours}:${two(minutes % 60)}:${two(seconds % 60)}`;
+  return `${minutes}:${two(seconds % 60)}`;
+}
+
+/** 9 s, 4 min, 2 h 10 min: as coarse as a guess deserves. */
+export function roughly(ms: number): string {
+  const seconds = Math.ceil(Math.max(ms, 0) / 1000);
+  if (seconds < 100) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${Math.round(hours / 24)} d`;
+}
+
+/** Per second, or per minute or hour where that reads better. */
+export function rate(perSecond: number, unit = ""): string {
+  const what = unit ? ` ${unit}` : "";
+  if (perSecond >= 1) return `${quantity(perSecond)}${what}/s`;
+  if (perSecond * 60 >= 1) return `${quantity(perSecond * 60)}${what}/min`;
+  return `${quantity(perSecond * 3600)}${what}/h`;
+}
+
+/** Rounded down: 100 % means all of it. */
+export function percent(fraction: number): string {
+  return `${Math.floor(fraction * 100 + 1e-9)}%`;
+}
+
+/** The time of day in the reader's zone; with the date when it was not today. */
+export function clockTime(unixMs: number, now = Date.now()): string {
+  const date = new Date(unixMs);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  const sameDay = new Date(now).toDateString() === date.toDateString();
+  return sameDay ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+/** just now, 12 s ago, or the time of day. */
+export function ago(unixMs: number, now: number): string {
+  const seconds = Math.floor((now - unixMs) / 1000);
+  if (seconds < 3) return "just now";
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  return `at ${clockTime(unixMs, now)}`;
+}

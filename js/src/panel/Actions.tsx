@@ -1,0 +1,55 @@
+/** The buttons of one row: pause or resume, stop, retry. What the kernel would refuse says why instead of acting. */
+
+import type { Verb } from "../wire/protocol.ts";
+import { Icon, type IconName } from "./Icon.tsx";
+import type { PanelSession } from "./session.ts";
+import { VERB_LABELS } from "./words.ts";
+
+interface ActionsProps {
+  session: PanelSession;
+  row: number;
+  reachable: boolean;
+}
+
+export function Actions(props: ActionsProps) {
+  const { session, row } = props;
+  const { outcomes, status } = session.table.situation(row);
+  const first: Verb = outcomes.resume === "a" ? "resume" : "pause";
+  return (
+    <div class="cmt-cell cmt-col-actions" role="gridcell">
+      <Action {...props} verb={first} icon={first} />
+      {status === "stopping" ? (
+        <Action {...props} verb="stop" icon="stop-now" atOnce />
+      ) : (
+        <Action {...props} verb="stop" icon="stop" />
+      )}
+      <Action {...props} verb="retry" icon="retry" />
+    </div>
+  );
+}
+
+interface ActionProps extends ActionsProps {
+  verb: Verb;
+  icon: IconName;
+  /** A stop that does not wait for the grace window. */
+  atOnce?: boolean;
+}
+
+function Action({ session, row, reachable, verb, icon, atOnce = false }: ActionProps) {
+  const reason = session.life !== "gone" && atOnce ? null : session.refusal(row, verb);
+  const label = atOnce ? "Stop at once" : VERB_LABELS[verb];
+  return (
+    <button
+      type="button"
+      class="cmt-act"
+      data-testid={`cmt-act-${verb}`}
+      aria-label={`${label} ${session.table.columns.name[row] ?? ""}`}
+      aria-disabled={reason !== null}
+      title={reason ?? label}
+      tabIndex={reachable ? 0 : -1}
+      onClick={() => session.actOnRow(row, verb, atOnce)}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}

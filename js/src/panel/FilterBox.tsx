@@ -1,0 +1,21 @@
+/** Filters by text in names, tags and ids. */
+
+import type { PanelSession } from "./session.ts";
+
+export function FilterBox({ session }: { session: PanelSession }) {
+  return (
+    <input
+      type="search"
+      class="cmt-search"
+      data-testid="cmt-search"
+      placeholder="Filter by name or tag"
+      aria-label="Filter by name or tag"
+      spellcheck={false}
+      value={session.text}
+      onInput={(event) => session.filterText(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") session.filterText("");
+      }}
+    />
+  );
+}

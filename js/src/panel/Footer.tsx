@@ -1,0 +1,111 @@
+/** The last line: a question to answer, what is selected, or what happened; and how fresh all this is. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { ago, count } from "../format.ts";
+import { VERBS } from "../wire/protocol.ts";
+import type { PanelSession } from "./session.ts";
+import type { Plan } from "./steering.ts";
+import { VERB_LABELS, WAITING } from "./words.ts";
+
+export function Footer({ session }: { session: PanelSession }) {
+  const notice = session.currentNotice();
+  return (
+    <footer class="cmt-foot">
+      {session.question ? (
+        <Question session={session} plan={session.question} />
+      ) : session.selected.size > 0 ? (
+        <Selection session={session} />
+      ) : null}
+      <span
+        class={`cmt-notice ${notice?.bad ? "cmt-tone-red" : ""}`}
+        role="status"
+        data-testid="cmt-notice"
+        title={notice?.text}
+      >
+        {session.question ? "" : notice?.text}
+      </span>
+      <span class="cmt-fresh" data-testid="cmt-fresh">
+        {freshness(session)}
+      </span>
+    </footer>
+  );
+}
+
+function Selection({ session }: { session: PanelSession }) {
+  return (
+    <span class="cmt-selection" data-testid="cmt-selection">
+      <span class="cmt-selected">{count(session.selected.size)} selected</span>
+      {VERBS.map((verb) => (
+        <button
+          key={verb}
+          type="button"
+          class="cmt-button"
+          data-testid={`cmt-bulk-${verb}`}
+          aria-disabled={session.life === "gone"}
+          onClick={() => {
+            if (session.life !== "gone") session.actOnSelection(verb);
+          }}
+        >
+          {VERB_LABELS[verb]}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** Asked in place, answered by a button or Escape. */
+function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
+  const no = useRef<HTMLButtonElement>(null);
+  // The keyboard lands on the harmless answer, and goes back afterwards to where it was.
+  useEffect(() => {
+    const before = document.activeElement;
+    no.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <span
+      class="cmt-question"
+      role="alertdialog"
+      aria-label="Confirm"
+      data-testid="cmt-question"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") session.answerQuestion(false);
+      }}
+    >
+      <span class="cmt-asks">
+        <b>{plan.question}</b> {plan.exceptions.join(" ")}
+      </span>
+      <button
+        type="button"
+        class="cmt-button cmt-primary"
+        data-testid="cmt-confirm"
+        onClick={() => session.answerQuestion(true)}
+      >
+        {VERB_LABELS[plan.verb]}
+      </button>
+      <button
+        ref={no}
+        type="button"
+        class="cmt-button"
+        data-testid="cmt-keep"
+        onClick={() => session.answerQuestion(false)}
+      >
+        Leave as it is
+      </button>
+    </span>
+  );
+}
+
+/** A kernel that lives is heard every ten seconds. */
+const QUIET_MS = 15_000;
+
+function freshness(session: PanelSession): string {
+  if (session.table.behind > 0) return `${count(session.table.behind)} more to come`;
+  if (session.orderHeld) return "order held under the pointer";
+  if (session.asOf === null || session.life === "gone") return "";
+  const now = Date.now();
+  const text = now - session.asOf < QUIET_MS ? "up to date" : `as of ${ago(session.asOf, now)}`;
+  return session.life === "connecting" ? `${text} · ${WAITING}` : text;
+}

@@ -1,0 +1,66 @@
+/** The whole panel, top to bottom. Drawn anew, as a whole, whenever something changed: only differences reach the DOM. */
+
+import { clockTime } from "../format.ts";
+import { Chips } from "./Chips.tsx";
+import { FilterBox } from "./FilterBox.tsx";
+import { Footer } from "./Footer.tsx";
+import { Grid } from "./Grid.tsx";
+import { SegmentBar } from "./SegmentBar.tsx";
+import { Summary } from "./Summary.tsx";
+import type { PanelSession } from "./session.ts";
+import { EMPTY, LOADING, NOTHING_MATCHES } from "./words.ts";
+
+export function Panel({ session }: { session: PanelSession }) {
+  const { table, life } = session;
+  const name = table.title || "Tasks";
+  return (
+    // JupyterLab would take letters typed here for its own commands.
+    <section
+      class="cmt-panel"
+      data-testid="cmt-panel"
+      data-life={life}
+      data-lm-suppress-shortcuts="true"
+      aria-label={`Tasks of ${name}`}
+    >
+      <header class="cmt-head">
+        <Summary name={name} table={table} />
+        <SegmentBar table={table} />
+        <div class="cmt-filters">
+          <Chips session={session} />
+          <FilterBox session={session} />
+        </div>
+      </header>
+      {life === "gone" && <Gone session={session} />}
+      {table.total() === 0 ? (
+        <p class="cmt-empty" data-testid="cmt-empty">
+          {life === "connecting" && session.asOf === null ? LOADING : EMPTY}
+        </p>
+      ) : session.rows().length === 0 && table.behind === 0 ? (
+        <NoMatch session={session} />
+      ) : (
+        <Grid session={session} />
+      )}
+      <Footer session={session} />
+    </section>
+  );
+}
+
+function Gone({ session }: { session: PanelSession }) {
+  const since = session.asOf === null ? "" : `: last known state, ${clockTime(session.asOf)}`;
+  return (
+    <p class="cmt-gone" role="status" data-testid="cmt-gone">
+      {`Kernel gone${since}`}
+    </p>
+  );
+}
+
+function NoMatch({ session }: { session: PanelSession }) {
+  return (
+    <p class="cmt-empty" data-testid="cmt-no-match">
+      {NOTHING_MATCHES}{" "}
+      <button type="button" class="cmt-link" onClick={() => session.clearFilters()}>
+        Clear the filters
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,73 @@
+/** How far a task has come; or what went wrong; or that a click still waits. */
+
+import { percent, quantity, rate, roughly } from "../format.ts";
+import { fraction } from "../tasks/order.ts";
+import { STATUS_LOOKS } from "../tasks/statuses.ts";
+import type { TaskTable } from "../tasks/table.ts";
+import type { PanelSession } from "./session.ts";
+import { STILL_RUNNING } from "./words.ts";
+
+export function ProgressCell({ session, row }: { session: PanelSession; row: number }) {
+  const { table } = session;
+  const waiting = session.waitingText(row);
+  if (waiting !== null) return <Words text={waiting} kind="waiting" />;
+  const { status } = table.situation(row);
+  const trouble = troubleText(table, row);
+  if (trouble !== null) return <Words text={trouble} kind="trouble" />;
+  if (status === "succeeded") return <Words text={amount(table, row)} kind="quiet" />;
+  const part = fraction(table, row);
+  if (part === null) return <Words text={amount(table, row) || (table.columns.note[row] ?? "")} kind="quiet" />;
+  const hint = [amount(table, row), table.columns.note[row]].filter(Boolean).join(" · ");
+  return (
+    <span class="cmt-progress" title={hint}>
+      <span
+        class={`cmt-meter cmt-tone-${STATUS_LOOKS[status].tone}`}
+        role="progressbar"
+        aria-label={`Progress of ${table.columns.name[row] ?? ""}`}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.floor(part * 100)}
+      >
+        <span class="cmt-fill" style={{ width: `${part * 100}%` }} />
+      </span>
+      <span class="cmt-percent">{percent(part)}</span>
+      <span class="cmt-eta">{remaining(table, row)}</span>
+    </span>
+  );
+}
+
+function Words({ text, kind }: { text: string; kind: string }) {
+  return (
+    <span class={`cmt-words cmt-words-${kind}`} title={text}>
+      {text}
+    </span>
+  );
+}
+
+/** Why a task failed, is lost, waits for its next try, or was ended by something else. */
+function troubleText(table: TaskTable, row: number): string | null {
+  const { status } = table.situation(row);
+  if (table.columns.abandoned[row] && status === "lost") return STILL_RUNNING;
+  const tells = ["failed", "lost", "retry_wait", "cancelled", "skipped", "stopped"].includes(status);
+  return tells ? (table.columns.failure[row] ?? null) : null;
+}
+
+/** "1,240 rows", "48/60 files". */
+function amount(table: TaskTable, row: number): string {
+  const { done, total, unit } = table.columns;
+  const value = done[row] ?? null;
+  if (value === null) return "";
+  const whole = total[row] ?? null;
+  return [whole === null ? quantity(value) : `${quantity(value)}/${quantity(whole)}`, unit[row]]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** "9 s" while it runs and its speed is known. */
+function remaining(table: TaskTable, row: number): string {
+  if (table.status(row) !== "running") return "";
+  const perSecond = table.speeds.rate(row);
+  if (perSecond === null) return "";
+  const left = (table.columns.total[row] ?? 0) - (table.columns.done[row] ?? 0);
+  return left > 0 ? roughly((left / perSecond) * 1000) : rate(perSecond, table.columns.unit[row] ?? "");
+}

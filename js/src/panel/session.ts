@@ -1,0 +1,246 @@
+/** One view's state: the table, what the reader chose, and what was clicked. The components read it and call it. */
+
+import { orderRows, type Sort, type SortColumn } from "../tasks/order.ts";
+import { refusal } from "../tasks/situations.ts";
+import { GROUPS } from "../tasks/statuses.ts";
+import { TaskTable } from "../tasks/table.ts";
+import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
+import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
+import { type Notice, noticeOf, type Plan, planForRow, planForRows } from "./steering.ts";
+import { KERNEL_GONE, WAITING } from "./words.ts";
+
+/** A click not answered within this time is shown as waiting. */
+const WAITING_SHOWS_AFTER_MS = 250;
+/** A pointer that rests longer is not about to click: the order may move again. */
+const POINTER_HOLD_MS = 5000;
+/** Larger tables are put in order at most once a second. */
+const LARGE_TABLE = 5000;
+const GOOD_NEWS_MS = 20_000;
+
+interface Click {
+  verb: Verb;
+  at: number;
+}
+
+export class PanelSession implements LinkListener {
+  readonly table: TaskTable;
+  readonly link: Link;
+  life: Life = "connecting";
+  /** When the last saved table was true, in Unix milliseconds. */
+  private savedAt: number | null = null;
+
+  group: string | null = null;
+  text = "";
+  sort: Sort | null = null;
+  readonly selected = new Set<number>();
+  /** The row that has, or last had, the keyboard. */
+  current: number | null = null;
+  /** Asks the view to move the keyboard to the current row. */
+  focusWanted = false;
+  question: Plan | null = null;
+
+  private notice: (Notice & { at: number }) | null = null;
+  private readonly clicks = new Map<number, Click>();
+  private pointerAt: number | null = null;
+  private order: number[] = [];
+  private orderedAt = 0;
+  private orderedVersion = -1;
+
+  constructor(
+    model: WidgetModel,
+    signal: AbortSignal,
+    /** Draws soon; many calls draw once. */
+    readonly repaint: () => void,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.table = new TaskTable(now);
+    this.link = new Link(model, this, signal, now);
+    this.link.open();
+  }
+
+  // ---- news from the kernel
+
+  reset(message: ResetMessage): void {
+    this.table.reset(message);
+    this.savedAt = null;
+    this.repaint();
+  }
+
+  patch(message: PatchMessage): boolean {
+    const follows = this.table.patch(message);
+    if (follows) this.repaint();
+    return follows;
+  }
+
+  saved(table: SavedTable): void {
+    this.table.load(table);
+    this.savedAt = table.saved_at;
+    this.repaint();
+  }
+
+  lifeChanged(life: Life): void {
+    this.life = life;
+    if (life === "gone") this.question = null;
+    this.repaint();
+  }
+
+  /** When what is shown was last known to be true, in Unix milliseconds; null before anything is known. */
+  get asOf(): number | null {
+    return this.savedAt ?? this.link.confirmedAt;
+  }
+
+  // ---- which rows
+
+  /** The rows to show. Their order stands still under a moving pointer, and follows at once what the reader asks for. */
+  rows(): readonly number[] {
+    const { table } = this;
+    const stale = table.orderVersion !== this.orderedVersion;
+    const soon = table.size > LARGE_TABLE && this.now() - this.orderedAt < 1000;
+    if (this.orderedVersion < 0 || (stale && !soon && !this.holdsOrder())) {
+      const statuses = GROUPS.find((group) => group.key === this.group)?.statuses;
+      this.order = orderRows(table, {
+        statuses: statuses ? new Set(statuses) : null,
+        text: this.text,
+        sort: this.sort,
+      });
+      this.orderedVersion = table.orderVersion;
+      this.orderedAt = this.now();
+    }
+    return this.order;
+  }
+
+  /** Whether the order is kept for the pointer although it has changed. */
+  get orderHeld(): boolean {
+    return this.table.orderVersion !== this.orderedVersion && this.holdsOrder();
+  }
+
+  private holdsOrder(): boolean {
+    return this.pointerAt !== null && this.now() - this.pointerAt < POINTER_HOLD_MS && this.order.length > 0;
+  }
+
+  pointer(inside: boolean): void {
+    this.pointerAt = inside ? this.now() : null;
+    if (!inside) this.repaint();
+  }
+
+  filterGroup(group: string | null): void {
+    this.group = this.group === group ? null : group;
+    this.reorder();
+  }
+
+  filterText(text: string): void {
+    this.text = text;
+    this.reorder();
+  }
+
+  clearFilters(): void {
+    this.group = null;
+    this.text = "";
+    this.reorder();
+  }
+
+  /** First click: that column. Second: the other way round. Third: the default order. */
+  sortBy(column: SortColumn): void {
+    const descendingFirst = column === "progress" || column === "time" || column === "try";
+    if (this.sort?.column !== column) this.sort = { column, descending: descendingFirst };
+    else if (this.sort.descending === descendingFirst) this.sort = { column, descending: !descendingFirst };
+    else this.sort = null;
+    this.reorder();
+  }
+
+  private reorder(): void {
+    this.orderedVersion = -1;
+    this.repaint();
+  }
+
+  // ---- selection and keyboard
+
+  select(row: number, on: boolean): void {
+    if (on) this.selected.add(row);
+    else this.selected.delete(row);
+    this.question = null;
+    this.repaint();
+  }
+
+  /** Selects every row that is shown, or none. */
+  selectAll(on: boolean): void {
+    this.selected.clear();
+    if (on) for (const row of this.rows()) this.selected.add(row);
+    this.question = null;
+    this.repaint();
+  }
+
+  moveTo(row: number | undefined): void {
+    if (row === undefined) return;
+    this.current = row;
+    this.focusWanted = true;
+    this.repaint();
+  }
+
+  // ---- verbs
+
+  /** Null when the verb may be asked of the row; else the reason. */
+  refusal(row: number, verb: Verb): string | null {
+    return this.life === "gone" ? KERNEL_GONE : refusal(this.table.situation(row), verb);
+  }
+
+  actOnRow(row: number, verb: Verb, atOnce = false): void {
+    const reason = atOnce ? null : this.refusal(row, verb);
+    if (reason !== null) this.say({ text: `${this.table.columns.name[row] ?? ""}: ${reason}`, bad: true });
+    else if (!this.clicks.has(row)) this.begin(planForRow(this.table, row, verb, atOnce));
+  }
+
+  actOnSelection(verb: Verb): void {
+    const plan = planForRows(this.table, this.selected, verb);
+    if (plan.acts > 0) this.begin(plan);
+    else this.say({ text: plan.exceptions.join(" "), bad: true });
+  }
+
+  answerQuestion(yes: boolean): void {
+    const plan = this.question;
+    this.question = null;
+    if (plan && yes) void this.run(plan);
+    this.repaint();
+  }
+
+  private begin(plan: Plan): void {
+    this.notice = null;
+    if (plan.question === null) void this.run(plan);
+    else this.question = plan;
+    this.repaint();
+  }
+
+  private async run(plan: Plan): Promise<void> {
+    const at = this.now();
+    const rows = plan.asks.flatMap((ask) => ask.rows);
+    for (const row of rows) this.clicks.set(row, { verb: plan.verb, at });
+    setTimeout(this.repaint, WAITING_SHOWS_AFTER_MS);
+    const ids = (ask: { rows: number[] }) => ask.rows.map((row) => this.table.columns.id[row] ?? "");
+    const replies = await Promise.all(plan.asks.map((ask) => this.link.ask(plan.verb, ids(ask), ask.args)));
+    for (const row of rows) this.clicks.delete(row);
+    if (rows.length > 1) this.selected.clear();
+    const error = replies.find((reply) => reply.error !== null)?.error;
+    const results = replies.flatMap((reply) => reply.results);
+    this.say(error ? { text: error, bad: true } : noticeOf(this.table, results));
+  }
+
+  /** "pause: waiting for the kernel" once a click has waited long enough to be noticed. */
+  waitingText(row: number): string | null {
+    const click = this.clicks.get(row);
+    if (!click || this.now() - click.at < WAITING_SHOWS_AFTER_MS) return null;
+    return `${click.verb}: ${WAITING}`;
+  }
+
+  // ---- the line that says what happened
+
+  say(notice: Notice | null): void {
+    this.notice = notice && { ...notice, at: this.now() };
+    this.repaint();
+  }
+
+  /** Good news fades by itself, bad news stays until something else is done. */
+  currentNotice(): Notice | null {
+    const { notice } = this;
+    return notice && (notice.bad || this.now() - notice.at < GOOD_NEWS_MS) ? notice : null;
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What kernel and browser say to each other. Mirrors src/chongming_task/notebook/{rows,feed,inbound}.py; a Python test
+ * holds the names of STATUSES, VERBS and ROW_DEFAULTS equal on both sides.
+ */
+
+/** Every status, in the order of the Python enum. */
+export const STATUSES = [
+  "pending",
+  "blocked",
+  "queued",
+  "starting",
+  "running",
+  "pausing",
+  "paused",
+  "retry_wait",
+  "stopping",
+  "succeeded",
+  "failed",
+  "stopped",
+  "cancelled",
+  "skipped",
+  "lost",
+] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** The verbs a view may send for tasks. */
+export const VERBS = ["pause", "resume", "stop", "retry", "cancel"] as const;
+export type Verb = (typeof VERBS)[number];
+
+export type Asked = "stop" | "cancel" | "pause";
+
+/** What a verb meets: it acts, has nothing to do, or is refused. */
+export type Outcome = "a" | "n" | "r";
+
+/** One line of the kernel's verb table: the rules that hold for a row in this situation. */
+export interface SituationPayload {
+  status: Status;
+  /** Paused only: does the task still hold its worker? */
+  held: boolean | null;
+  /** Place in the default order; lower comes first. */
+  rank: number;
+  /** One outcome letter a verb, in the order of VERBS. */
+  rules: string;
+}
+
+/**
+ * One task as the browser knows it, and the value of every field that was not sent. Times are milliseconds since the
+ * feed's start (negative: before it).
+ */
+export interface Row {
+  id: string;
+  name: string;
+  tags: readonly string[];
+  created: number | null;
+  tries_max: number;
+  situation: number;
+  asked: Asked | null;
+  attempt: number;
+  queued: number | null;
+  started: number | null;
+  ended: number | null;
+  retry_at: number | null;
+  grace_until: number | null;
+  done: number | null;
+  total: number | null;
+  unit: string | null;
+  note: string | null;
+  progress_at: number | null;
+  failure: string | null;
+  abandoned: boolean;
+}
+
+export const ROW_DEFAULTS: Row = {
+  id: "",
+  name: "",
+  tags: [],
+  created: null,
+  tries_max: 1,
+  situation: 0,
+  asked: null,
+  attempt: 0,
+  queued: null,
+  started: null,
+  ended: null,
+  retry_at: null,
+  grace_until: null,
+  done: null,
+  total: null,
+  unit: null,
+  note: null,
+  progress_at: null,
+  failure: null,
+  abandoned: false,
+};
+
+export type Columns = { [K in keyof Row]: Row[K][] };
+
+/** Rows that changed in the same columns. A `whole` block starts its rows from ROW_DEFAULTS. */
+export interface Block {
+  whole?: boolean;
+  rows: number[];
+  cols: Partial<Columns>;
+}
+
+export type Counts = Partial<Record<Status, number>>;
+
+/** What is true of the whole table, at the kernel's time `at` (milliseconds since the feed's start). */
+interface TableState {
+  at: number;
+  counts: Counts;
+  /** Rows the view has not been told yet: a large table arrives in pages. */
+  behind: number;
+  blocks: Block[];
+}
+
+/** Starts a view anew. Rows of the same feed keep their numbers. */
+export interface ResetMessage extends TableState {
+  kind: "reset";
+  feed: string;
+  seq: number;
+  title: string;
+  situations: SituationPayload[];
+}
+
+/** What changed since the message before it: `seq` counts without gaps. */
+export interface PatchMessage extends Partial<TableState> {
+  kind: "patch";
+  seq: number;
+  at: number;
+  blocks: Block[];
+}
+
+export interface PingMessage {
+  kind: "ping";
+}
+
+/** What became of one task a verb was sent for. */
+export interface TaskResult {
+  task: string;
+  ok: boolean;
+  /** False when the task already was as asked. */
+  acted: boolean;
+  error: string | null;
+}
+
+/** The answer to one request: per task, or one error for the whole. */
+export interface AnswerMessage {
+  kind: "answer";
+  id: string;
+  ok: boolean;
+  error: string | null;
+  results: TaskResult[];
+}
+
+export type KernelMessage = ResetMessage | PatchMessage | PingMessage | AnswerMessage;
+
+/** The widget's saved state: the last known table, cut to its first rows. `saved_at` is Unix milliseconds. */
+export interface SavedTable extends Omit<ResetMessage, "kind" | "seq"> {
+  saved_at: number;
+}
+
+export interface VerbArgs {
+  force?: boolean;
+  graceful?: boolean;
+}
+
+/** What a view sends. `hello` and `resync` are answered by a reset, `pong` by nothing. */
+export type ViewMessage =
+  | { id: string; verb: "hello" | "resync" | "pong" }
+  | { id: string; verb: Verb; ids: string[]; args: VerbArgs };
+
+/** The kernel refuses longer lists; larger selections go in several messages. */
+export const IDS_PER_MESSAGE = 5000;
