@@ -10,21 +10,25 @@ import pytest
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
-CONFTEST = "from tests.conftest import *\n"
+CONFTEST = """
+from tests.conftest import *
+from tests.support import leaks as _leaks
+_leaks.PATIENCE_SECONDS = 0.3
+"""
 
 
 @pytest.fixture
 def outcome(pytester, monkeypatch):
     """Runs one test file under the suite's conftest, in a process of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    monkeypatch.delenv("CHONGMING_REQUIRE", raising=False)
+    for name in ("PYTEST_ADDOPTS", "CHONGMING_REQUIRE", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
+        monkeypatch.delenv(name, raising=False)
     pytester.makeconftest(CONFTEST)
     pytester.makeini("[pytest]\nmarkers = browser:\n    notebook:\n    postgres:\n    abandons_threads:\n")
 
     def run(body: str) -> pytest.RunResult:
         pytester.makepyfile(body)
-        return pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:cacheprovider")
+        return pytester.runpytest_subprocess("-rs", "-p", "no:randomly", "-p", "no:cacheprovider")
 
     return run
 
@@ -78,10 +82,11 @@ def test_leaked_file_descriptors_are_told(outcome):
     result.stdout.fnmatch_lines(["*20 more file descriptors are open*"])
 
 
-def test_a_missing_need_skips_with_its_reason(outcome, monkeypatch, tmp_path):
+def test_a_missing_need_skips_with_its_reason(outcome):
     """Without a server the test is skipped, and says what to install."""
     result = outcome(NO_SERVER)
     result.assert_outcomes(skipped=1)
+    assert "no server here" in result.stdout.str()
 
 
 def test_a_required_need_that_is_missing_fails(outcome, monkeypatch):
