@@ -77,7 +77,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 layers: $(INSTALLED)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 front-check: $(NODE_MODULES)
 	npm run --silent typecheck

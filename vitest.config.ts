@@ -4,7 +4,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   test: {
     environment: "happy-dom",
-    include: ["js/tests/**/*.test.{ts,tsx}", "js/src/**/*.test.{ts,tsx}"],
+    include: ["js/**/*.test.{ts,tsx}"],
     passWithNoTests: true,
     restoreMocks: true,
   },
