@@ -3,7 +3,7 @@
 # Variables: PYTHON  the interpreter that makes the environment     (python3)
 #            VENV    where the environment lives                    (.venv)
 #            GROUP   the dependency group installed into it         (dev)
-#            ARGS    handed to pytest, e.g. make test ARGS="-k retry -x"
+#            ARGS    handed to the command, e.g. make test ARGS="-k retry -x", make quickstart ARGS=--no-browser
 
 PYTHON = python3
 VENV = .venv
@@ -14,6 +14,8 @@ BIN = $(VENV)/bin
 INSTALLED = $(VENV)/.installed-$(GROUP)
 NODE_MODULES = node_modules/.package-lock.json
 NOTEBOOK = notebooks/quickstart.ipynb
+# Jupyter wants to be told when it runs as root, as it does in a container.
+AS_ROOT = `[ "$$(id -u)" != 0 ] || echo --allow-root`
 
 .PHONY: help install quickstart test check lint format types layers front front-check coverage bench
 
@@ -47,7 +49,7 @@ $(NODE_MODULES): package.json package-lock.json
 # ---- what people run
 
 quickstart: $(INSTALLED)
-	$(BIN)/jupyter lab $(NOTEBOOK)
+	$(BIN)/jupyter lab $(AS_ROOT) $(NOTEBOOK) $(ARGS)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(ARGS)

@@ -64,11 +64,11 @@ const builtFiles = async (folder) =>
 /** The names of committed files which are missing, left over, or not what the sources give. */
 async function differences(fresh) {
   const names = new Set([...(await builtFiles(fresh)), ...(await builtFiles(STATIC))]);
-  const bytes = (path) => readFile(path).catch(() => Buffer.alloc(0));
+  const bytes = (path) => readFile(path).catch(() => null);
   const differing = [];
   for (const name of [...names].sort()) {
     const [built, committed] = await Promise.all([bytes(join(fresh, name)), bytes(join(STATIC, name))]);
-    if (!built.equals(committed)) differing.push(name);
+    if (!built || !committed || !built.equals(committed)) differing.push(name);
   }
   return { names, differing };
 }
