@@ -1,1 +1,130 @@
-"""Launch, watch and steer tasks and pipelines."""
+"""Launch, watch and steer tasks and pipelines, from a notebook or any Python process.
+
+Layers, each importing only from those below it:
+
+    cli, notebook        what people touch
+    api                  tasks, controller, handles
+    runtime | stores     engine and workers; where records are kept (they do not know each other)
+    core                 states, rules, records, ports: pure
+    errors
+
+``import chongming_task`` loads the standard library only.
+"""
+
+from chongming_task.api.closing import CloseReport
+from chongming_task.api.controller import Controller
+from chongming_task.api.handle import TaskHandle
+from chongming_task.api.registry import TaskRegistry
+from chongming_task.api.run_task import run_task
+from chongming_task.api.task import TaskFunction, TaskSpec, task
+from chongming_task.core.events import (
+    AdminOverride,
+    AttemptFailed,
+    AttemptStarted,
+    Event,
+    PipelineRunStatusChanged,
+    ProgressUpdated,
+    TaskCreated,
+    TaskEmitted,
+    TaskHeartbeat,
+    TaskLogLine,
+    TaskOutput,
+    TaskStatusChanged,
+)
+from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.policies import (
+    BucketPolicy,
+    ConcurrencyPolicy,
+    ExponentialBackoff,
+    FixedBackoff,
+    NoBackoff,
+    RetryPolicy,
+    TaskPolicy,
+    Timeout,
+)
+from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.results import ResultInvalid
+from chongming_task.core.state_machine import StateMachine
+from chongming_task.core.states import RequestedAction, TaskStatus, Verb
+from chongming_task.errors import (
+    AttemptsExhausted,
+    ConcurrencyConflict,
+    ConfigurationError,
+    ControllerClosed,
+    InvalidTransition,
+    StillRunning,
+    StoreError,
+    TaskCancelled,
+    TaskError,
+    TaskExecutionError,
+    TaskTimeout,
+    UnknownTask,
+)
+from chongming_task.runtime.context import TaskContext, current_context
+from chongming_task.runtime.engine import Answer
+from chongming_task.runtime.executors.inline import InlineExecutor
+from chongming_task.runtime.executors.thread import ThreadExecutor
+from chongming_task.stores.memory import MemoryTaskStore
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AdminOverride",
+    "Answer",
+    "AttemptFailed",
+    "AttemptRecord",
+    "AttemptStarted",
+    "AttemptsExhausted",
+    "BucketPolicy",
+    "CloseReport",
+    "ConcurrencyConflict",
+    "ConcurrencyPolicy",
+    "ConfigurationError",
+    "Controller",
+    "ControllerClosed",
+    "Event",
+    "ExponentialBackoff",
+    "Failure",
+    "FailureKind",
+    "FixedBackoff",
+    "InlineExecutor",
+    "InvalidTransition",
+    "MemoryTaskStore",
+    "NoBackoff",
+    "PipelineRunStatusChanged",
+    "Progress",
+    "ProgressUpdated",
+    "RequestedAction",
+    "ResultInvalid",
+    "RetryPolicy",
+    "StateMachine",
+    "StillRunning",
+    "StoreError",
+    "TaskCancelled",
+    "TaskContext",
+    "TaskCreated",
+    "TaskEmitted",
+    "TaskError",
+    "TaskExecutionError",
+    "TaskFunction",
+    "TaskHandle",
+    "TaskHeartbeat",
+    "TaskLogLine",
+    "TaskOutput",
+    "TaskPolicy",
+    "TaskRegistry",
+    "TaskSnapshot",
+    "TaskSpec",
+    "TaskStatus",
+    "TaskStatusChanged",
+    "TaskTimeout",
+    "ThreadExecutor",
+    "Timeout",
+    "Transition",
+    "UnknownTask",
+    "Verb",
+    "__version__",
+    "current_context",
+    "run_task",
+    "task",
+]

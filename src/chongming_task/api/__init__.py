@@ -1,0 +1,1 @@
+"""What callers hold: tasks, the controller, handles."""

@@ -1,0 +1,47 @@
+"""The end of a controller: everything is stopped or named."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from chongming_task.core.rules import KILL_SECONDS
+from chongming_task.core.states import TERMINAL, TaskStatus, Verb
+from chongming_task.core.triggers import Asked
+from chongming_task.runtime.driver import Driver
+from chongming_task.runtime.engine import Engine
+from chongming_task.runtime.live import Waiter
+
+__all__ = ["CloseReport", "close_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class CloseReport:
+    """What became of the records that had not ended when the controller was closed, by id."""
+
+    stopped: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # their threads may still run
+    ended: tuple[str, ...] = ()  # came to an end of their own meanwhile
+    unfinished: tuple[str, ...] = ()  # neither; only when the engine itself was stuck
+
+
+def close_all(engine: Engine, driver: Driver, grace_seconds: float) -> CloseReport:
+    """Stop every record that has not ended, and wait for it."""
+    settled = threading.Event()
+    engine.call(settled.set)
+    driver.wait(settled, KILL_SECONDS)
+    open_ones = [live for live in list(engine.tasks.values()) if live.snapshot.status not in TERMINAL]
+    if not open_ones:
+        return CloseReport()
+    stop = Asked(Verb.STOP, "controller", "the controller was closed", window=grace_seconds)
+    engine.ask([live.snapshot.task_id for live in open_ones], stop, lambda answers: None)
+    for live in open_ones:
+        event = threading.Event()
+        if live.subscribe(Waiter(lambda task: task.status in TERMINAL, event.set)):
+            driver.wait(event, grace_seconds + 2 * KILL_SECONDS)
+    groups: dict[TaskStatus | None, list[str]] = {}
+    for live in open_ones:
+        task = live.snapshot
+        groups.setdefault(task.status if task.status in TERMINAL else None, []).append(task.task_id)
+    stopped, lost, unfinished = (tuple(groups.pop(key, ())) for key in (TaskStatus.STOPPED, TaskStatus.LOST, None))
+    return CloseReport(stopped, lost, tuple(task_id for ids in groups.values() for task_id in ids), unfinished)

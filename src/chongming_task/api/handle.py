@@ -1,0 +1,186 @@
+"""What ``submit`` returns: the live view of one record, and its verbs."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from chongming_task.core.failures import TIMEOUT_KINDS, Failure
+from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.errors import TaskExecutionError, TaskTimeout
+from chongming_task.runtime.live import LiveTask, Waiter
+
+if TYPE_CHECKING:
+    from chongming_task.api.controller import Controller
+
+__all__ = ["TaskHandle"]
+
+R = TypeVar("R")
+
+
+class TaskHandle(Generic[R]):
+    """One record, as it is now. Every property reads the newest state; nothing is cached.
+
+    Its verbs are the controller's, for this record: see :class:`~chongming_task.Controller` for what they mean, what
+    they return and what they raise.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(sum, [1, 2, 3])
+        ...     handle.result(timeout=10)
+        6
+    """
+
+    def __init__(self, controller: Controller, live: LiveTask) -> None:
+        self._controller = controller
+        self._live = live
+
+    # what it is
+
+    @property
+    def id(self) -> str:
+        """The record's id; sorts by the time of submission."""
+        return self._live.snapshot.task_id
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._live.snapshot.name
+
+    @property
+    def snapshot(self) -> TaskSnapshot:
+        """The record as it stands."""
+        return self._live.snapshot
+
+    @property
+    def status(self) -> TaskStatus:
+        """Where it is in its life."""
+        return self._live.snapshot.status
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far it has come; None when it never said."""
+        return self._live.snapshot.progress
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why it ended without success, or why its last attempt did."""
+        return self._live.snapshot.failure
+
+    @property
+    def running(self) -> bool:
+        """Whether any worker of it still runs user code: true also of one that was given up as lost."""
+        live = self._live
+        execution = live.execution
+        return (execution is not None and execution.running) or any(w.running for w in list(live.given_up.values()))
+
+    @property
+    def attempts(self) -> list[AttemptRecord]:
+        """Its tries so far, first to last."""
+        return self._controller.attempts(self.id)
+
+    @property
+    def transitions(self) -> list[Transition]:
+        """Its audit trail."""
+        return self._controller.transitions(self.id)
+
+    # what comes of it
+
+    def wait(self, timeout: float | None = None) -> TaskStatus:
+        """Wait until it has ended, whichever way. Waiting changes nothing, and neither does giving up.
+
+        Args:
+            timeout: Seconds; None waits without end.
+
+        Returns:
+            The terminal status.
+
+        Raises:
+            TimeoutError: When it has not ended by then; it goes on.
+        """
+        if not self._wait_until(lambda task: task.status in TERMINAL, timeout):
+            raise TimeoutError(f"{self.name!r} has not ended within {timeout:g} s: it is {self.status}")
+        return self.status
+
+    def _wait_until(self, satisfied: Any, timeout: float | None) -> bool:
+        event = threading.Event()
+        waiter = Waiter(satisfied, event.set)
+        if not self._live.subscribe(waiter):
+            return True
+        try:
+            return self._controller._driver.wait(event, timeout)
+        finally:
+            self._live.unsubscribe(waiter)
+
+    def result(self, timeout: float | None = None) -> R:
+        """Wait for the value, and return it.
+
+        Args:
+            timeout: Seconds; None waits without end.
+
+        Raises:
+            TimeoutError: When it has not ended by then; it goes on.
+            Exception: The task's own, with its traceback, when it failed.
+            TaskTimeout: When it ran out of time.
+            TaskExecutionError: When it was stopped, cancelled, skipped or lost.
+        """
+        status = self.wait(timeout)
+        task, error = self.snapshot, self._live.error
+        if status is TaskStatus.SUCCEEDED:
+            return cast(R, task.outcome)
+        if status is TaskStatus.FAILED and isinstance(error, Exception):
+            raise error
+        failure = task.failure
+        kind = TaskTimeout if failure is not None and failure.kind in TIMEOUT_KINDS else TaskExecutionError
+        why = f": {failure.message}" if failure is not None and failure.message else ""
+        raise kind(f"{task.name!r} was {status}{why}", task_id=task.task_id, status=status) from error
+
+    # its verbs
+
+    def start(self) -> None:
+        """Start it, if it was submitted with ``start=False``."""
+        self._controller.start(self.id)
+
+    def stop(
+        self, *, graceful: bool = True, timeout: float = 10.0, wait: bool = True, reason: str | None = None
+    ) -> bool:
+        """Stop it; True when that is confirmed."""
+        return self._controller.stop(self.id, graceful=graceful, timeout=timeout, wait=wait, reason=reason)
+
+    def pause(self, *, timeout: float = 30.0, wait: bool = True, reason: str | None = None) -> bool:
+        """Hold it at its next checkpoint; True when it is held."""
+        return self._controller.pause(self.id, timeout=timeout, wait=wait, reason=reason)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._controller.resume(self.id)
+
+    def cancel(self, reason: str | None = None, *, timeout: float = 10.0, wait: bool = True) -> bool:
+        """Cancel it, as a pipeline would; True when that is confirmed."""
+        return self._controller.cancel(self.id, reason, timeout=timeout, wait=wait)
+
+    def retry(self, *, force: bool = False) -> None:
+        """Try it again."""
+        self._controller.retry(self.id, force=force)
+
+    def skip(self, reason: str | None = None) -> None:
+        """Pass over it."""
+        self._controller.skip(self.id, reason)
+
+    def reset(self, *, confirm: bool = False) -> None:
+        """Forget its attempts and put it back to pending."""
+        self._controller.reset(self.id, confirm=confirm)
+
+    def force_transition(self, to: TaskStatus | str, *, reason: str, actor: str) -> None:
+        """Set its status by hand."""
+        self._controller.force_transition(self.id, to, reason=reason, actor=actor)
+
+    def can(self, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
+        """Whether a verb would be accepted, and why not."""
+        return self._controller.can(self.id, verb, force=force)
+
+    def __repr__(self) -> str:
+        task = self.snapshot
+        return f"<TaskHandle {task.name!r} {task.status} {task.task_id}>"

@@ -1,0 +1,81 @@
+"""What arguments a task's function takes, so that a wrong call is refused at submission and not in the worker."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.context import TaskContext
+
+__all__ = ["Shape", "shape_of"]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The parameters of a function, as its submitters see them: without the context."""
+
+    takes_context: bool = False  # the first parameter is the TaskContext
+    signature: inspect.Signature | None = None  # None when Python cannot tell, as for some builtins
+    positional: tuple[int, int] | None = None  # how many arguments, when all can be positional; None: it is not so simple
+
+    def check(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Refuse arguments that the function would refuse.
+
+        Raises:
+            ConfigurationError: Naming what does not fit.
+        """
+        if self.signature is None:
+            return
+        if self.positional is not None and not kwargs and self.positional[0] <= len(args) <= self.positional[1]:
+            return
+        try:
+            self.signature.bind(*args, **kwargs)
+        except TypeError as wrong:
+            hint = "; the context is passed by the executor, leave it out" if self.takes_context else ""
+            raise ConfigurationError(f"{name}{self.signature}: {wrong}{hint}") from None
+
+
+_known: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()
+
+
+def shape_of(function: Callable[..., Any]) -> Shape:
+    """The shape of a function; remembered for as long as the function lives."""
+    try:
+        known = _known.get(function)
+        if known is None:
+            known = _known[function] = _inspect(function)
+    except TypeError:  # neither hashable nor weakly referable
+        return _inspect(function)
+    return known
+
+
+def _inspect(function: Callable[..., Any]) -> Shape:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # no signature to be had: the arguments are checked when it runs
+        return Shape()
+    parameters = list(signature.parameters.values())
+    context = _is_context(parameters)
+    if context:
+        del parameters[0]
+    return Shape(context, signature.replace(parameters=parameters), _positional(parameters))
+
+
+def _is_context(parameters: list[inspect.Parameter]) -> bool:
+    if not parameters or parameters[0].kind not in _POSITIONAL:
+        return False
+    first = parameters[0]
+    hint = first.annotation
+    return first.name == "ctx" or hint is TaskContext or (isinstance(hint, str) and hint.endswith("TaskContext"))
+
+
+def _positional(parameters: list[inspect.Parameter]) -> tuple[int, int] | None:
+    if any(p.kind not in _POSITIONAL for p in parameters):
+        return None
+    return sum(p.default is inspect.Parameter.empty for p in parameters), len(parameters)

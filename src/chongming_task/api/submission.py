@@ -1,0 +1,157 @@
+"""Makes a record of what a caller submits: checks everything that can be checked, and starts nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chongming_task.api.registry import TaskRegistry
+from chongming_task.api.task import TaskSpec, checked_name, checked_policy, checked_tags, spec_of
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, TaskPolicy, Timeout
+from chongming_task.core.ports import Clock, Executor
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.ids import new_id
+from chongming_task.runtime.live import LiveTask, Work
+
+__all__ = ["Options", "Submissions", "limit_keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a submission may say beside the arguments; None leaves the task's default."""
+
+    args: Iterable[Any] | None = None
+    kwargs: Mapping[str, Any] | None = None
+    name: str | None = None
+    retry: RetryPolicy | None = None
+    timeout: Timeout | None = None
+    tags: Iterable[str] | None = None
+    priority: int | None = None
+    bucket_key: str | None = None
+
+
+def limit_keys(concurrency: ConcurrencyPolicy, buckets: BucketPolicy) -> dict[tuple[str, Any], int]:
+    """The named limits of a controller and their sizes, as the ready queue knows them."""
+    keys: dict[tuple[str, Any], int] = {("tag", tag): size for tag, size in concurrency.limits.items()}
+    if concurrency.max_parallel_per_bucket is not None:
+        for bucket in range(buckets.num_buckets):
+            keys["bucket", bucket] = concurrency.max_parallel_per_bucket
+    return keys
+
+
+class Submissions:
+    """Turns targets, arguments and options into records.
+
+    Args:
+        registry: Which names are known.
+        clock: Time.
+        executor: Checks whether it can run them.
+        owner: The controller's process.
+        concurrency: Limits and the default priority.
+        buckets: Where keys fall.
+        owned: The buckets of this controller; None for all.
+    """
+
+    def __init__(
+        self,
+        registry: TaskRegistry,
+        clock: Clock,
+        executor: Executor,
+        owner: str,
+        concurrency: ConcurrencyPolicy,
+        buckets: BucketPolicy,
+        owned: frozenset[int] | None,
+    ) -> None:
+        self.registry = registry
+        self._clock = clock
+        self._executor = executor
+        self._owner = owner
+        self._concurrency = concurrency
+        self._buckets = buckets
+        self._owned = owned
+        self._ages = itertools.count()
+
+    def make(
+        self,
+        target: Callable[..., Any] | str,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        options: Options,
+    ) -> LiveTask:
+        """A record for ``target``, in PENDING, known to nobody yet.
+
+        Raises:
+            UnknownTask: For a name that is not registered.
+            ConfigurationError: For arguments or options that cannot work.
+        """
+        spec = self.registry.get(target) if isinstance(target, str) else spec_of(target)
+        args, kwargs = _arguments(spec, args, kwargs, options)
+        self._executor.check(spec.function, args, kwargs)
+        policy = TaskPolicy(
+            spec.retry if options.retry is None else checked_policy("retry", options.retry, RetryPolicy),
+            spec.timeout if options.timeout is None else checked_policy("timeout", options.timeout, Timeout),
+        )
+        tags = spec.tags if options.tags is None else spec.tags | checked_tags(options.tags)
+        bucket = self._bucket(options.bucket_key)
+        snapshot = TaskSnapshot(
+            task_id=new_id(),
+            name=spec.name if options.name is None else checked_name(options.name),
+            created_at=self._clock.now(),
+            spec_name=spec.name,
+            tags=tags,
+            priority=self._priority(spec, options),
+            bucket=bucket,
+            bucket_key=options.bucket_key,
+            executor=self._executor.name,
+            max_attempts=policy.retry.max_attempts,
+            owner=self._owner,
+        )
+        work = Work(spec.function, args, kwargs, spec.shape.takes_context)
+        return LiveTask(snapshot, work, policy, self._needs(tags, bucket), next(self._ages))
+
+    def _priority(self, spec: TaskSpec, options: Options) -> int:
+        for value in (options.priority, spec.priority):
+            if value is not None:
+                if not isinstance(value, int) or isinstance(value, bool):
+                    raise ConfigurationError(f"priority must be a whole number, got {value!r}")
+                return value
+        return self._concurrency.priority
+
+    def _bucket(self, key: str | None) -> int | None:
+        if key is None:
+            return None
+        if not isinstance(key, str):
+            raise ConfigurationError(f"bucket_key must be text, got {key!r}")
+        bucket = self._buckets.bucket_for(key)
+        if self._owned is not None and bucket not in self._owned:
+            raise ConfigurationError(
+                f"bucket_key {key!r} falls into bucket {bucket}, which this controller does not own; "
+                "submit it where that bucket is owned"
+            )
+        return bucket
+
+    def _needs(self, tags: frozenset[str], bucket: int | None) -> tuple[tuple[str, Any], ...]:
+        limits = self._concurrency.limits
+        needs = [("tag", tag) for tag in tags if tag in limits] if limits and tags else []
+        if bucket is not None and self._concurrency.max_parallel_per_bucket is not None:
+            return (*needs, ("bucket", bucket))
+        return tuple(needs)
+
+
+def _arguments(
+    spec: TaskSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Options
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """The task's arguments, from either way of writing them, checked against its signature."""
+    if options.args is not None:
+        if args:
+            raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
+        if isinstance(options.args, (str, bytes)):
+            raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)")
+        args = tuple(options.args)
+    if options.kwargs is not None:
+        kwargs = {**options.kwargs, **kwargs}
+    spec.shape.check(spec.name, args, kwargs)
+    return args, kwargs

@@ -1,0 +1,215 @@
+"""``@task``: a function with its defaults. It stays callable, and nothing global remembers it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from chongming_task.api.signature import Shape, shape_of
+from chongming_task.core.policies import RetryPolicy, Timeout
+from chongming_task.core.text import NAME_LIMIT, clean
+from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.context import TaskContext
+
+__all__ = ["TaskFunction", "TaskSpec", "spec_of", "task"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """A function and the defaults of its submissions."""
+
+    name: str
+    function: Callable[..., Any]
+    retry: RetryPolicy = RetryPolicy()
+    timeout: Timeout = Timeout()
+    tags: frozenset[str] = frozenset()
+    priority: int | None = None  # None: the controller's
+    shape: Shape = Shape()  # the arguments it takes
+
+
+class TaskFunction(Generic[P, R]):
+    """What ``@task`` makes: call it as the plain function it wraps, or submit it.
+
+    Attributes:
+        spec: The function and its defaults.
+    """
+
+    def __init__(self, function: Callable[..., R], spec: TaskSpec) -> None:
+        functools.update_wrapper(self, function)
+        self.spec = spec
+
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
+        """Run the function itself, here and now, without any supervision."""
+        return self.spec.function(*args, **kwargs)  # type: ignore[no-any-return]  # the wrapped function's own R
+
+    def with_options(
+        self,
+        *,
+        name: str | None = None,
+        retry: RetryPolicy | None = None,
+        timeout: Timeout | None = None,
+        tags: Iterable[str] | None = None,
+        priority: int | None = None,
+    ) -> TaskFunction[P, R]:
+        """The same task with other defaults; what is left out stays.
+
+        Example:
+            >>> @task
+            ... def hello() -> str:
+            ...     return "hi"
+            >>> hello.with_options(name="greeting").spec.name
+            'greeting'
+        """
+        spec = self.spec
+        changed = replace(
+            spec,
+            name=spec.name if name is None else checked_name(name),
+            retry=spec.retry if retry is None else checked_policy("retry", retry, RetryPolicy),
+            timeout=spec.timeout if timeout is None else checked_policy("timeout", timeout, Timeout),
+            tags=spec.tags if tags is None else checked_tags(tags),
+            priority=spec.priority if priority is None else priority,
+        )
+        return TaskFunction(spec.function, changed)
+
+    def __reduce__(self) -> str:
+        """Pickled by name, as functions are."""
+        return self.spec.function.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<task {self.spec.name!r}>"
+
+
+def checked_name(name: Any) -> str:
+    """A task's or record's name, cleaned.
+
+    Raises:
+        ConfigurationError: When it is not text, or empty.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigurationError(f"a name must be non-empty text, got {name!r}")
+    return clean(name, NAME_LIMIT)
+
+
+def checked_tags(tags: Any) -> frozenset[str]:
+    """Tags as a set of text.
+
+    Raises:
+        ConfigurationError: For a bare string, or members that are not text.
+    """
+    if isinstance(tags, str):
+        raise ConfigurationError(f'tags takes a collection of text, got {tags!r}; write tags={{"{tags}"}}')
+    found = frozenset(tags)
+    wrong = [tag for tag in found if not isinstance(tag, str)]
+    if wrong:
+        raise ConfigurationError(f"tags are text, got {wrong[0]!r}")
+    return frozenset(clean(tag, NAME_LIMIT) for tag in found)
+
+
+Policy = TypeVar("Policy", RetryPolicy, Timeout)
+
+
+def checked_policy(option: str, value: Any, kind: type[Policy]) -> Policy:
+    """A policy of the right class.
+
+    Raises:
+        ConfigurationError: With the right line to write.
+    """
+    if isinstance(value, kind):
+        return value
+    raise ConfigurationError(
+        f"{option}= takes a {kind.__name__}, got {value!r}; write {option}={kind.__name__}(...). "
+        f'An argument of the task that is called {option} goes into kwargs={{"{option}": ...}}'
+    )
+
+
+def _make_spec(function: Callable[..., Any], name: str | None = None, **defaults: Any) -> TaskSpec:
+    if not callable(function):
+        raise ConfigurationError(f"a task is made from a function, got {function!r}")
+    given = name or getattr(function, "__name__", None) or type(function).__name__
+    return TaskSpec(checked_name(given), function, shape=shape_of(function), **defaults)
+
+
+def spec_of(target: Callable[..., Any]) -> TaskSpec:
+    """The spec of a ``@task`` function, or one made on the spot for a plain callable.
+
+    Raises:
+        ConfigurationError: When it cannot be called.
+    """
+    return target.spec if isinstance(target, TaskFunction) else _make_spec(target)
+
+
+@overload
+def task(function: Callable[Concatenate[TaskContext, P], R], /) -> TaskFunction[P, R]: ...
+@overload
+def task(function: Callable[P, R], /) -> TaskFunction[P, R]: ...
+@overload
+def task(
+    *,
+    name: str | None = None,
+    retry: RetryPolicy | None = None,
+    timeout: Timeout | None = None,
+    tags: Iterable[str] = (),
+    priority: int | None = None,
+) -> _Decorator: ...
+def task(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    retry: RetryPolicy | None = None,
+    timeout: Timeout | None = None,
+    tags: Iterable[str] = (),
+    priority: int | None = None,
+) -> Any:
+    """Make a task of a function: give it a name and defaults.
+
+    A first parameter that is called ``ctx`` or annotated :class:`TaskContext` receives the context; leave it out when
+    submitting. The function stays callable, and is remembered by no registry: see ``Controller.register``.
+
+    Args:
+        function: The function, when used without parentheses.
+        name: What records and panels call it; default: the function's name.
+        retry: How often it is tried; default: once.
+        timeout: How long an attempt may take; default: no limits.
+        tags: Words for filters and for the controller's ``limits``.
+        priority: Higher runs first; default: the controller's.
+
+    Raises:
+        ConfigurationError: For a value that cannot work.
+
+    Example:
+        >>> @task(retry=RetryPolicy(max_attempts=3), tags={"io"})
+        ... def fetch(ctx: TaskContext, url: str) -> int:
+        ...     ctx.checkpoint()
+        ...     return len(url)
+        >>> fetch.spec.retry.max_attempts
+        3
+    """
+
+    def decorate(decorated: Callable[..., Any]) -> TaskFunction[Any, Any]:
+        spec = _make_spec(
+            decorated,
+            name,
+            retry=RetryPolicy() if retry is None else checked_policy("retry", retry, RetryPolicy),
+            timeout=Timeout() if timeout is None else checked_policy("timeout", timeout, Timeout),
+            tags=checked_tags(tags),
+            priority=priority,
+        )
+        return TaskFunction(decorated, spec)
+
+    return decorate if function is None else decorate(function)
+
+
+class _Decorator:
+    """The type of ``task(...)``: keeps the parameters of what it decorates, without the context."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[TaskContext, P], R], /) -> TaskFunction[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFunction[P, R]: ...
+    def __call__(self, function: Callable[..., Any], /) -> TaskFunction[Any, Any]:
+        raise NotImplementedError  # typing only: task() returns a function

@@ -1,0 +1,126 @@
+"""What subscribers see: past-tense facts, frozen, each with an id.
+
+The id of a fact that is stored is derived from it, so a subscriber that is told twice can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from chongming_task.core.failures import Failure
+from chongming_task.core.records import Progress, TaskSnapshot
+from chongming_task.core.states import TaskStatus
+
+__all__ = [
+    "AdminOverride",
+    "AttemptFailed",
+    "AttemptStarted",
+    "Event",
+    "PipelineRunStatusChanged",
+    "ProgressUpdated",
+    "TaskCreated",
+    "TaskEmitted",
+    "TaskHeartbeat",
+    "TaskLogLine",
+    "TaskOutput",
+    "TaskStatusChanged",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What they have in common."""
+
+    event_id: str
+    at: datetime
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCreated(Event):
+    """A record was accepted."""
+
+    snapshot: TaskSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStatusChanged(Event):
+    """A record moved along one edge."""
+
+    from_status: TaskStatus
+    to_status: TaskStatus
+    trigger: str
+    actor: str
+    reason: str | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptStarted(Event):
+    """A worker began with user code."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFailed(Event):
+    """An attempt ended without success; a retry may follow."""
+
+    attempt: int
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressUpdated(Event):
+    """A task came further; throttled, the last one always comes."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskHeartbeat(Event):
+    """A task passed a checkpoint since the last look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOutput(Event):
+    """A task wrote to its standard output or error."""
+
+    stream: str  # "stdout" | "stderr"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskLogLine(Event):
+    """A task logged a record."""
+
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskEmitted(Event):
+    """A task said something of its own, by ``ctx.emit``."""
+
+    kind: str
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineRunStatusChanged(Event):
+    """A pipeline run, folded from its nodes, changed; ``task_id`` holds the run's id."""
+
+    from_status: str
+    to_status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdminOverride(Event):
+    """An operator set a status by hand."""
+
+    from_status: TaskStatus
+    to_status: TaskStatus
+    actor: str
+    reason: str

@@ -1,0 +1,281 @@
+"""What a task may cost: attempts, back-off, time, slots, buckets. Values that are checked when they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from chongming_task.core.failures import FailureKind
+from chongming_task.errors import ConfigurationError
+
+__all__ = [
+    "Backoff",
+    "BucketPolicy",
+    "ConcurrencyPolicy",
+    "ExponentialBackoff",
+    "FixedBackoff",
+    "NoBackoff",
+    "RetryPolicy",
+    "Timeout",
+]
+
+
+def _number(owner: str, name: str, value: Any, *, positive: bool = False) -> float:
+    """``value`` as a finite number that is not negative (or, with ``positive``, above zero)."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < 0 or (positive and value == 0):
+        wanted = "a number above 0" if positive else "a number, 0 or more"
+        raise ConfigurationError(f"{owner}: {name} must be {wanted}, got {value!r}")
+    return float(value)
+
+
+def _count(owner: str, name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigurationError(f"{owner}: {name} must be a whole number, 1 or more, got {value!r}")
+    return value
+
+
+class Backoff(Protocol):
+    """How long to wait before another attempt."""
+
+    def delay(self, failed: int, chance: float) -> float:
+        """Seconds to wait.
+
+        Args:
+            failed: How many attempts have failed so far, 1 or more.
+            chance: A random number in [0, 1), for jitter.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoBackoff:
+    """Try again at once."""
+
+    def delay(self, failed: int, chance: float) -> float:
+        """Always 0."""
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBackoff:
+    """Wait the same time before every attempt."""
+
+    seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        _number("FixedBackoff", "seconds", self.seconds)
+
+    def delay(self, failed: int, chance: float) -> float:
+        """``seconds``, whatever came before."""
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialBackoff:
+    """Wait longer after every failure, spread at random so that many tasks do not come back at the same moment.
+
+    Args:
+        base: Seconds after the first failure.
+        factor: How much longer each next wait is.
+        max: The longest wait, seconds.
+        jitter: ``"full"`` draws the wait from 0 up to the computed value, ``"none"`` takes it as it is.
+
+    Example:
+        >>> ExponentialBackoff(base=1, factor=2, jitter="none").delay(3, 0.5)
+        4.0
+    """
+
+    base: float = 1.0
+    factor: float = 2.0
+    max: float = 300.0
+    jitter: Literal["full", "none"] = "full"
+
+    def __post_init__(self) -> None:
+        _number("ExponentialBackoff", "base", self.base)
+        _number("ExponentialBackoff", "max", self.max)
+        if _number("ExponentialBackoff", "factor", self.factor) < 1:
+            raise ConfigurationError(f"ExponentialBackoff: factor must be 1 or more, got {self.factor!r}")
+        if self.jitter not in ("full", "none"):
+            raise ConfigurationError(f'ExponentialBackoff: jitter must be "full" or "none", got {self.jitter!r}')
+
+    def delay(self, failed: int, chance: float) -> float:
+        """``min(max, base * factor ** (failed - 1))``, times ``chance`` with full jitter."""
+        try:
+            seconds = min(self.max, self.base * self.factor ** (failed - 1))
+        except OverflowError:
+            seconds = self.max
+        return seconds * chance if self.jitter == "full" else seconds
+
+
+_NAMED_BACKOFFS: Mapping[str, Backoff] = {
+    "exponential": ExponentialBackoff(),
+    "fixed": FixedBackoff(),
+    "none": NoBackoff(),
+}
+
+
+def _exception_types(name: str, types: Any) -> tuple[type[BaseException], ...]:
+    found = (types,) if isinstance(types, type) else tuple(types)
+    for each in found:
+        if not (isinstance(each, type) and issubclass(each, BaseException)):
+            raise ConfigurationError(f"RetryPolicy: {name} takes exception classes, got {each!r}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a task is tried, when, and for which errors.
+
+    Args:
+        max_attempts: Tries in all, the first included; 1 means no retry.
+        backoff: A :class:`Backoff`, or ``"exponential"``, ``"fixed"`` or ``"none"``.
+        retry_on: Exception classes worth another try; the default is every ``Exception``.
+        give_up_on: Exception classes that end the record at once; they win over ``retry_on``.
+
+    Raises:
+        ConfigurationError: For values that cannot work.
+
+    Example:
+        >>> RetryPolicy(max_attempts=3, backoff="none", give_up_on=(ValueError,)).answers(KeyError("x"))
+        True
+    """
+
+    max_attempts: int = 1
+    backoff: Backoff | str = "exponential"
+    retry_on: tuple[type[BaseException], ...] | type[BaseException] = (Exception,)
+    give_up_on: tuple[type[BaseException], ...] | type[BaseException] = ()
+
+    def __post_init__(self) -> None:
+        _count("RetryPolicy", "max_attempts", self.max_attempts)
+        object.__setattr__(self, "retry_on", _exception_types("retry_on", self.retry_on))
+        object.__setattr__(self, "give_up_on", _exception_types("give_up_on", self.give_up_on))
+        if isinstance(self.backoff, str):
+            if self.backoff not in _NAMED_BACKOFFS:
+                known = ", ".join(f'"{name}"' for name in _NAMED_BACKOFFS)
+                raise ConfigurationError(f"RetryPolicy: backoff must be a Backoff or one of {known}")
+            object.__setattr__(self, "backoff", _NAMED_BACKOFFS[self.backoff])
+        elif not callable(getattr(self.backoff, "delay", None)):
+            raise ConfigurationError(f"RetryPolicy: backoff must have a delay(failed, chance) method: {self.backoff!r}")
+
+    def answers(self, error: BaseException) -> bool:
+        """Whether ``error`` is worth another attempt, as far as its class goes."""
+        give_up, retry = self.give_up_on, self.retry_on
+        return isinstance(error, retry) and not isinstance(error, give_up)
+
+    def delay(self, failed: int, chance: float) -> float:
+        """Seconds to wait after ``failed`` failed attempts; never negative, never more than the backoff says."""
+        assert not isinstance(self.backoff, str)  # made an object in __post_init__
+        seconds = self.backoff.delay(failed, chance)
+        return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """How long an attempt may take. Time spent paused does not count.
+
+    Args:
+        start: Seconds from asking for a worker until user code begins.
+        per_attempt: Seconds an attempt may run.
+        idle: Seconds between two checkpoints of a started attempt; progress alone does not count as one.
+        grace: Seconds a task has to obey once it was told that its time is up.
+
+    Raises:
+        ConfigurationError: For a limit that is not a number above 0, or a negative grace.
+    """
+
+    start: float | None = None
+    per_attempt: float | None = None
+    idle: float | None = None
+    grace: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name in ("start", "per_attempt", "idle"):
+            value = getattr(self, name)
+            if value is not None:
+                _number("Timeout", name, value, positive=True)
+        _number("Timeout", "grace", self.grace)
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrencyPolicy:
+    """How many tasks of one controller hold a worker at once.
+
+    Args:
+        max_parallel: For all tasks together; None for no limit.
+        limits: For the tasks that carry a tag: ``{"db": 4}``.
+        priority: What a submission without a priority of its own gets; higher runs first.
+        max_parallel_per_bucket: For the tasks of one bucket; None for no limit.
+
+    Raises:
+        ConfigurationError: For a limit below 1 or a priority that is not a whole number.
+    """
+
+    max_parallel: int | None = 32
+    limits: Mapping[str, int] = field(default_factory=dict)
+    priority: int = 0
+    max_parallel_per_bucket: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_parallel", "max_parallel_per_bucket"):
+            if getattr(self, name) is not None:
+                _count("ConcurrencyPolicy", name, getattr(self, name))
+        for tag, limit in self.limits.items():
+            _count("ConcurrencyPolicy", f"limits[{tag!r}]", limit)
+        if not isinstance(self.priority, int) or isinstance(self.priority, bool):
+            raise ConfigurationError(f"ConcurrencyPolicy: priority must be a whole number, got {self.priority!r}")
+        object.__setattr__(self, "limits", dict(self.limits))
+
+
+@dataclass(frozen=True, slots=True)
+class BucketPolicy:
+    """Which bucket a business key falls into; the same in every process and on every machine.
+
+    Args:
+        num_buckets: How many there are: a constant of the deployment. Changing it moves almost every key.
+
+    Example:
+        >>> BucketPolicy(64).bucket_for("tenant-a") == BucketPolicy(64).bucket_for("tenant-a")
+        True
+    """
+
+    num_buckets: int = 64
+
+    def __post_init__(self) -> None:
+        _count("BucketPolicy", "num_buckets", self.num_buckets)
+
+    def bucket_for(self, key: str) -> int:
+        """The bucket of ``key``, 0 to ``num_buckets - 1``."""
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % self.num_buckets
+
+    def checked(self, buckets: Iterable[int]) -> frozenset[int]:
+        """``buckets`` as a set, each of them known to exist.
+
+        Raises:
+            ConfigurationError: When one is outside ``range(num_buckets)``.
+        """
+        found = frozenset(buckets)
+        wrong = sorted(b for b in found if not 0 <= b < self.num_buckets)
+        if wrong:
+            raise ConfigurationError(f"owned_buckets: {wrong[:5]} not in range(0, {self.num_buckets})")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPolicy:
+    """The two policies the rules need of a record."""
+
+    retry: RetryPolicy = RetryPolicy()
+    timeout: Timeout = Timeout()
+
+    def limit(self, kind: FailureKind) -> float | None:
+        """Seconds allowed by the timeout of that kind; None for no limit."""
+        return {
+            FailureKind.TIMEOUT_START: self.timeout.start,
+            FailureKind.TIMEOUT_ATTEMPT: self.timeout.per_attempt,
+            FailureKind.TIMEOUT_IDLE: self.timeout.idle,
+        }[kind]

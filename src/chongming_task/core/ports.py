@@ -1,0 +1,232 @@
+"""What the engine needs of the outside, each a contract: clock, executor, store.
+
+Implementations live at the edges and know nothing of each other; a third party can bring its own and prove it with the
+contract suites in ``chongming_task.testing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from chongming_task.core.effects import StopReason
+from chongming_task.core.policies import RetryPolicy
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.states import TaskStatus
+from chongming_task.core.triggers import Ended, Held, Started
+from chongming_task.errors import ConcurrencyConflict
+
+__all__ = [
+    "AttemptRequest",
+    "Clock",
+    "Deliver",
+    "Emitted",
+    "ExecutionHandle",
+    "Executor",
+    "ProgressReported",
+    "Report",
+    "TaskStore",
+    "Touch",
+    "Write",
+]
+
+
+class Clock(Protocol):
+    """Time, so that it can be injected."""
+
+    def now(self) -> datetime:
+        """The wall clock: an aware UTC datetime."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never goes back; only differences mean something."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRequest:
+    """Everything a worker needs for one attempt. It holds no lock, queue or token, so it can cross to a process."""
+
+    task_id: str
+    name: str
+    attempt: int
+    target: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    takes_context: bool = False  # the target's first parameter is the TaskContext
+    retry: RetryPolicy = RetryPolicy()  # tells which exceptions are worth another attempt
+    limit_seconds: float | None = None  # per attempt, for ctx.deadline
+    pipeline_run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressReported:
+    """The worker has news worth a look before the next regular one."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The task said something of its own."""
+
+    attempt: int
+    kind: str
+    payload: Any
+
+
+Report = Started | Held | Ended | ProgressReported | Emitted
+Deliver = Callable[[Report], None]
+"""Hands a worker's report to the engine. Callable from any thread, never blocks, never raises."""
+
+
+class ExecutionHandle(Protocol):
+    """The engine's hold on one running attempt. No method blocks."""
+
+    @property
+    def running(self) -> bool:
+        """Whether the worker still runs user code. The truth, also after the engine gave it up."""
+        ...
+
+    @property
+    def killable(self) -> bool:
+        """Whether :meth:`kill` can end it."""
+        ...
+
+    @property
+    def last_checkpoint(self) -> float | None:
+        """Monotonic time of its last checkpoint; None before the first."""
+        ...
+
+    @property
+    def progress(self) -> Progress | None:
+        """What it last reported, without ``updated_at``."""
+        ...
+
+    def stop(self, reason: StopReason) -> None:
+        """Raise TaskCancelled in it at its next checkpoint, and at every one after that."""
+        ...
+
+    def pause(self, request: int) -> bool:
+        """Hold it at its next checkpoint; it then delivers ``Held(attempt, request)``.
+
+        Returns:
+            False when this worker cannot be paused, whatever it does.
+        """
+        ...
+
+    def resume(self) -> None:
+        """Let it go on; also withdraws a pause that has not come true."""
+        ...
+
+    def kill(self, reason: StopReason) -> None:
+        """End it by force; it then delivers ``Ended`` with a failure of that kind. Only when ``killable``."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs attempts."""
+
+    @property
+    def name(self) -> str:
+        """What snapshots call it, such as ``"thread"``."""
+        ...
+
+    def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Refuse at submission what could never run here.
+
+        Raises:
+            ConfigurationError: Naming what is wrong and what to do.
+        """
+        ...
+
+    def launch(self, request: AttemptRequest, deliver: Deliver) -> ExecutionHandle:
+        """Run one attempt on a worker. Called on the engine thread: must return at once and never run user code.
+
+        The worker delivers, in this order: ``Started`` just before user code, any number of ``Held`` and others, and
+        exactly one ``Ended``, whatever happens. An attempt stopped before it began delivers ``Ended`` alone.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let idle workers go. Running ones end when their tasks do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One record's change within a commit: all of it is stored, or nothing."""
+
+    snapshot: TaskSnapshot
+    expect_version: int | None  # what the store must hold; None: the record must be new
+    transitions: tuple[Transition, ...] = ()
+    attempts: tuple[AttemptRecord, ...] = ()  # opened or closed; a later one replaces the earlier of that number
+    clear_attempts: bool = False  # forget those from before, first
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Frequent news of a record, beside its version. A field that is None is left as it is."""
+
+    task_id: str
+    progress: Progress | None = None
+    heartbeat_at: datetime | None = None
+    lease_until: datetime | None = None
+    abandoned: bool | None = None
+    note: tuple[int, str] | None = None  # (attempt, what became known too late to count)
+
+
+class TaskStore(Protocol):
+    """Persists records. Every method may be called from any thread.
+
+    A store returns equal values for what was written, in the same types; keeps the audit trail append-only; and raises
+    :class:`~chongming_task.errors.StoreError` when it cannot do its work.
+    """
+
+    @property
+    def durable(self) -> bool:
+        """Whether what is committed survives the process."""
+        ...
+
+    def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
+        """Store all writes in one transaction, in order.
+
+        Returns:
+            Those that lost their version race and were left out; the others are stored.
+        """
+        ...
+
+    def touch(self, touches: Sequence[Touch]) -> None:
+        """Store frequent news. Never moves a version; unknown ids are ignored."""
+        ...
+
+    def get(self, task_id: str) -> TaskSnapshot | None:
+        """The record, or None."""
+        ...
+
+    def query(self, query: TaskQuery) -> list[TaskSnapshot]:
+        """The records that match, oldest first; with a limit, the newest that many."""
+        ...
+
+    def counts(self, pipeline_run_id: str | None = None) -> dict[TaskStatus, int]:
+        """How many records are in each status; statuses without any are left out."""
+        ...
+
+    def transitions(self, task_id: str, since_version: int = 0) -> list[Transition]:
+        """The audit trail of a record after that version, in order."""
+        ...
+
+    def attempts(self, task_id: str) -> list[AttemptRecord]:
+        """The attempts of a record, first to last."""
+        ...
+
+    def prune(self, keep_terminal: int) -> int:
+        """Drop the oldest ended records but that many. Returns how many went."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections. Idempotent."""
+        ...

@@ -1,0 +1,315 @@
+"""``step``: the only function that changes a status. Pure: same record, trigger and moment, same step.
+
+A trigger that comes too late (from an attempt that no longer counts, or a timer whose time has passed by other means)
+changes nothing and raises nothing: races end here, in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from chongming_task.core.draft import Draft, Step
+from chongming_task.core.effects import ClearTimer, Detach, Kill, Launch, SetTimer, Signal, StopReason, TellWorker
+from chongming_task.core.failures import RETRIED_KINDS, TIMEOUT_KINDS, Failure, FailureKind
+from chongming_task.core.policies import TaskPolicy
+from chongming_task.core.records import AttemptRecord, TaskSnapshot
+from chongming_task.core.states import OCCUPIED, TERMINAL, RequestedAction, TaskStatus
+from chongming_task.core.triggers import (
+    Asked,
+    Dispatched,
+    Elapsed,
+    Ended,
+    Forced,
+    Held,
+    Now,
+    Orphaned,
+    Resolved,
+    Started,
+    Timer,
+    Trigger,
+)
+from chongming_task.core.verbs import ask
+from chongming_task.errors import AttemptsExhausted, ConfigurationError
+
+__all__ = ["KILL_SECONDS", "Step", "step"]
+
+S = TaskStatus
+ENGINE = "engine"
+KILL_SECONDS = 5.0  # a worker that was killed and is not gone by then is lost
+
+_OBEYED = TIMEOUT_KINDS | {FailureKind.CANCELLED}
+_ENDS: Mapping[FailureKind, str] = {
+    FailureKind.EXCEPTION: "worker:raised",
+    FailureKind.NONZERO_EXIT: "worker:exited",
+    FailureKind.TIMEOUT_START: "timeout:start",
+    FailureKind.TIMEOUT_ATTEMPT: "timeout:attempt",
+    FailureKind.TIMEOUT_IDLE: "timeout:idle",
+    FailureKind.CANCELLED: "worker:cancelled",
+    FailureKind.LOST: "worker:lost",
+}
+
+
+def step(task: TaskSnapshot, trigger: Trigger, now: Now, policy: TaskPolicy) -> Step:
+    """What ``trigger`` makes of ``task``.
+
+    Args:
+        task: The record as it stands.
+        trigger: What happened.
+        now: The moment, and a random number for jitter.
+        policy: The record's retry and timeout policies.
+
+    Returns:
+        The new snapshot, its transitions in order, and the effects to perform once they are durable. A trigger that no
+        longer matters gives the same snapshot and no transitions.
+
+    Raises:
+        InvalidTransition: For a verb that the state refuses.
+        ConfigurationError: For an override without actor or reason.
+    """
+    draft = Draft(task, policy, now)
+    _HANDLERS[type(trigger)](draft, trigger)
+    return draft.step()
+
+
+def _dispatched(draft: Draft, trigger: Dispatched) -> None:
+    task = draft.task
+    if draft.status is not S.QUEUED:
+        return
+    if task.attempt >= task.max_attempts:
+        raise AttemptsExhausted(
+            f"{task.name!r} has used its {task.max_attempts} attempts", current=task.status, requested=S.STARTING
+        )
+    number, started = task.attempt + 1, draft.now.utc
+    draft.move(
+        S.STARTING,
+        "scheduler:dispatch",
+        ENGINE,
+        attempt=number,
+        live=True,
+        started_at=started,
+        ended_at=None,
+        last_heartbeat_at=None,
+        progress=None,
+        failure=None,
+        pid=None,
+    )
+    draft.attempt = AttemptRecord(
+        task.task_id, number, S.STARTING, started, executor=task.executor, owner=task.owner
+    )
+    draft.want(Launch(number))
+
+
+def _counts(draft: Draft, attempt: int) -> bool:
+    """Whether news from that attempt still matters."""
+    return draft.task.live and draft.task.attempt == attempt
+
+
+def _started(draft: Draft, trigger: Started) -> None:
+    if not _counts(draft, trigger.attempt):
+        return
+    if trigger.pid is not None:
+        draft.changes["pid"] = trigger.pid
+    if draft.status is S.STARTING:
+        draft.move(S.RUNNING, "worker:started", ENGINE, last_heartbeat_at=draft.now.utc)
+
+
+def _held(draft: Draft, trigger: Held) -> None:
+    if not _counts(draft, trigger.attempt):
+        return
+    if draft.status is S.PAUSING and trigger.request == draft.task.status_version:
+        draft.move(S.PAUSED, "worker:held", ENGINE, requested_action=None)
+        draft.want(ClearTimer(Timer.PAUSE_WINDOW))
+
+
+def _ended(draft: Draft, trigger: Ended) -> None:
+    if not _counts(draft, trigger.attempt):
+        return
+    if draft.status is S.STOPPING:
+        _ended_while_stopping(draft, trigger)
+        return
+    failure = trigger.failure
+    lost = failure is not None and failure.kind is FailureKind.LOST
+    if draft.status in (S.PAUSING, S.PAUSED) and not lost:
+        # It ended before the pause came true, or its held worker died: the pause is withdrawn first.
+        draft.move(S.RUNNING, "pause:withdrawn", ENGINE, requested_action=None)
+    elif draft.status is S.STARTING and failure is None:
+        draft.move(S.RUNNING, "worker:started", ENGINE)
+    if failure is None:
+        _finish(draft, trigger, S.SUCCEEDED, "worker:returned", outcome=trigger.outcome)
+    elif lost:
+        _finish(draft, trigger, S.LOST, _ENDS[failure.kind], failure=failure, reason=failure.message)
+    else:
+        _fail(draft, trigger, failure)
+
+
+def _ended_while_stopping(draft: Draft, trigger: Ended) -> None:
+    """Whichever won the race is told: a value, the stop, or an error of the clean-up. Never a retry."""
+    failure = trigger.failure
+    if failure is None:
+        _finish(draft, trigger, S.SUCCEEDED, "worker:returned", outcome=trigger.outcome)
+    elif failure.kind in _OBEYED:
+        cancel = draft.task.requested_action is RequestedAction.CANCEL
+        told = Failure(FailureKind.CANCELLED, failure.message, failure.traceback, failure.exception_type)
+        _finish(draft, trigger, S.CANCELLED if cancel else S.STOPPED, "worker:obeyed", failure=told)
+    else:
+        to = S.LOST if failure.kind is FailureKind.LOST else S.FAILED
+        _finish(draft, trigger, to, _ENDS.get(failure.kind, "worker:failed"), failure=failure)
+
+
+def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
+    task = draft.task
+    cause = _ENDS.get(failure.kind, "worker:failed")
+    reason = _first_line(failure.message)
+    retried = failure.retryable and failure.kind in RETRIED_KINDS
+    if not retried or task.attempt >= task.max_attempts:
+        exhausted = retried and task.max_attempts > 1
+        _finish(draft, trigger, S.FAILED, "retry:exhausted" if exhausted else cause, failure=failure, reason=reason)
+        return
+    seconds = draft.policy.retry.delay(task.attempt, draft.now.chance)
+    _close(draft, trigger, S.FAILED)
+    draft.move(
+        S.RETRY_WAIT, cause, ENGINE, reason, retry_at=draft.now.utc + timedelta(seconds=seconds), failure=failure
+    )
+    draft.want(SetTimer(Timer.RETRY, seconds))
+
+
+def _close(draft: Draft, trigger: Ended | Elapsed, status: TaskStatus, failure: Failure | None = None) -> None:
+    draft.close_attempt(
+        status,
+        failure=failure or getattr(trigger, "failure", None),
+        seconds=trigger.seconds,
+        paused_seconds=trigger.paused_seconds,
+    )
+
+
+def _finish(
+    draft: Draft, trigger: Ended, to: TaskStatus, cause: str, *, reason: str | None = None, **changes: Any
+) -> None:
+    _close(draft, trigger, to)
+    draft.end(to, cause, ENGINE, reason, **changes)
+
+
+def _elapsed(draft: Draft, trigger: Elapsed) -> None:
+    task = draft.task
+    if trigger.timer is Timer.RETRY:
+        if draft.status is S.RETRY_WAIT:
+            draft.move(S.QUEUED, "retry:due", ENGINE, queued_at=draft.now.utc, retry_at=None)
+    elif trigger.attempt != task.attempt:
+        return
+    elif trigger.timer is Timer.PAUSE_WINDOW:
+        if draft.status is S.PAUSING:
+            draft.move(S.RUNNING, "pause:timeout", ENGINE, "no checkpoint in time", requested_action=None)
+            draft.want(TellWorker(Signal.RESUME))
+    elif trigger.timer is Timer.LIMIT:
+        if draft.status in (S.STARTING, S.RUNNING, S.PAUSING):
+            assert trigger.limit is not None
+            draft.want(
+                TellWorker(Signal.STOP, StopReason(trigger.limit)),
+                SetTimer(Timer.OVERDUE, draft.policy.timeout.grace),
+            )
+    elif trigger.timer is Timer.OVERDUE:
+        if draft.status in (S.STARTING, S.RUNNING, S.PAUSING):
+            assert trigger.limit is not None
+            _end_by_force(draft, trigger, StopReason(trigger.limit), _overrun(draft, trigger.limit))
+    elif trigger.timer is Timer.STOP_WINDOW:
+        if draft.status is S.STOPPING:
+            cancel = task.requested_action is RequestedAction.CANCEL
+            _end_by_force(draft, trigger, StopReason.CANCEL if cancel else StopReason.STOP, "was asked to stop")
+    elif trigger.timer is Timer.KILL_WINDOW and draft.status in OCCUPIED:
+        _lose(draft, trigger, "was killed and is not gone")
+
+
+def _overrun(draft: Draft, limit: FailureKind) -> str:
+    name = limit.partition("_")[2]
+    return f"overran its {name} limit of {draft.policy.limit(limit):g} s"
+
+
+def _end_by_force(draft: Draft, trigger: Elapsed, reason: StopReason, why: str) -> None:
+    """The grace is over: a process is killed, a thread cannot be and is given up."""
+    if trigger.killable:
+        draft.want(Kill(reason), SetTimer(Timer.KILL_WINDOW, KILL_SECONDS))
+    else:
+        _lose(draft, trigger, f"{why} and reached no checkpoint within its grace")
+
+
+def _lose(draft: Draft, trigger: Elapsed, why: str) -> None:
+    failure = Failure(FailureKind.LOST, f"the worker {why}; it may still be running")
+    _close(draft, trigger, S.LOST, failure)
+    draft.want(Detach(draft.task.attempt))
+    draft.end(S.LOST, f"timer:{trigger.timer}", ENGINE, failure.message, failure=failure, abandoned=True)
+
+
+_RESOLUTIONS: Mapping[TaskStatus, str] = {
+    S.QUEUED: "upstream:ready",
+    S.CANCELLED: "upstream:failed",
+    S.SKIPPED: "upstream:skipped",
+}
+
+
+def _resolved(draft: Draft, trigger: Resolved) -> None:
+    if draft.status not in (S.PENDING, S.BLOCKED):
+        return
+    failure, cause = trigger.failure, _RESOLUTIONS[trigger.to]
+    if trigger.to is S.QUEUED:
+        draft.move(S.QUEUED, cause, ENGINE, queued_at=draft.now.utc)
+        return
+    if failure is not None and failure.kind is FailureKind.CONDITION_FALSE:
+        cause = "condition:false"
+    draft.end(trigger.to, cause, ENGINE, failure.message if failure else None, failure=failure)
+
+
+def _orphaned(draft: Draft, trigger: Orphaned) -> None:
+    if draft.status in TERMINAL:
+        return
+    if draft.task.live:
+        failure = Failure(FailureKind.LOST, trigger.reason)
+        draft.close_attempt(S.LOST, failure=failure)
+        draft.end(S.LOST, "reconcile:orphan", trigger.actor, trigger.reason, failure=failure)
+    else:
+        failure = Failure(FailureKind.CANCELLED, trigger.reason)
+        to = S.CANCELLED
+        draft.end(to, "reconcile:orphan", trigger.actor, trigger.reason, failure=failure)
+
+
+def _forced(draft: Draft, trigger: Forced) -> None:
+    if not trigger.actor.strip() or not trigger.reason.strip():
+        raise ConfigurationError("force_transition needs an actor and a reason: it goes into the audit trail")
+    task, to, now = draft.task, trigger.to, draft.now.utc
+    changes: dict[str, Any] = {"overridden": True, "requested_action": None, "retry_at": None, "grace_until": None}
+    if task.live:
+        draft.close_attempt(to if to in TERMINAL else S.LOST, note=f"detached: set to {to} by {trigger.actor}")
+        draft.want(Detach(task.attempt))
+        changes["abandoned"] = True
+    changes["ended_at"] = now if to in TERMINAL else None
+    if to is S.SUCCEEDED:
+        changes["failure"] = None
+    elif to is S.FAILED and task.failure is None:
+        changes["failure"] = Failure(FailureKind.EXCEPTION, f"set to failed by {trigger.actor}: {trigger.reason}")
+    elif to is S.RETRY_WAIT:
+        changes["retry_at"] = now
+        draft.want(SetTimer(Timer.RETRY, 0.0))
+    elif to is S.QUEUED:
+        changes["queued_at"] = now
+        changes["max_attempts"] = max(task.max_attempts, task.attempt + 1)
+    if to in OCCUPIED and task.started_at is None:
+        changes["started_at"] = now
+    draft.move(to, "force:override", trigger.actor, trigger.reason, **changes)
+
+
+def _first_line(text: str) -> str | None:
+    return text.strip().partition("\n")[0][:200] or None
+
+
+_HANDLERS: Mapping[type, Callable[[Draft, Any], None]] = {
+    Asked: ask,
+    Dispatched: _dispatched,
+    Started: _started,
+    Held: _held,
+    Ended: _ended,
+    Elapsed: _elapsed,
+    Resolved: _resolved,
+    Orphaned: _orphaned,
+    Forced: _forced,
+}

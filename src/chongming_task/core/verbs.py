@@ -1,0 +1,168 @@
+"""What callers may ask of a record, why not, and what their verbs change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from chongming_task.core.draft import Draft
+from chongming_task.core.effects import ClearTimer, SetTimer, Signal, StopReason, TellWorker
+from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.states import Outcome, RequestedAction, Rule, TaskStatus, Verb, rule_for
+from chongming_task.core.triggers import Asked, Timer
+from chongming_task.errors import AttemptsExhausted, InvalidTransition, StillRunning
+
+__all__ = ["ask", "refusal"]
+
+S = TaskStatus
+_RERUNS = frozenset({Verb.RETRY, Verb.RESET})
+
+
+def refusal(task: TaskSnapshot, verb: Verb, *, force: bool = False) -> InvalidTransition | None:
+    """Why ``verb`` cannot be done to ``task``; None when it can, or when there is nothing left to do.
+
+    Args:
+        task: The record.
+        verb: What is asked.
+        force: Retry past the last attempt, or beside a worker that was given up and still runs.
+    """
+    rule = rule_for(task.status, task.live, verb)
+    if rule.outcome is Outcome.REFUSED:
+        allowed = [v.value for v in Verb if rule_for(task.status, task.live, v).outcome is not Outcome.REFUSED]
+        options = f"it takes {', '.join(allowed)}" if allowed else "it takes no verb"
+        return InvalidTransition(
+            f"cannot {verb} {task.name!r}: it is {task.status}; {options}",
+            current=task.status,
+            requested=verb,
+            allowed=allowed,
+        )
+    if force or rule.outcome is Outcome.NOOP or verb not in _RERUNS:
+        return None
+    if task.abandoned:
+        return StillRunning(
+            f"cannot {verb} {task.name!r}: its worker was given up and still runs in the background, "
+            f"so two copies would run at once; {verb} with force=True to accept that",
+            current=task.status,
+            requested=verb,
+        )
+    if verb is Verb.RETRY and task.attempt >= task.max_attempts:
+        return AttemptsExhausted(
+            f"cannot retry {task.name!r}: {task.attempt} of {task.max_attempts} attempts are used; "
+            "retry with force=True to grant one more",
+            current=task.status,
+            requested=verb,
+        )
+    return None
+
+
+def ask(draft: Draft, asked: Asked) -> None:
+    """Do what a caller asked, or raise why not.
+
+    Raises:
+        InvalidTransition: When the verb table refuses; or one of its two special cases.
+    """
+    refused = refusal(draft.task, asked.verb, force=asked.force)
+    if refused is not None:
+        raise refused
+    rule = rule_for(draft.task.status, draft.task.live, asked.verb)
+    if rule.outcome is Outcome.ACT:
+        _ACTIONS[asked.verb](draft, asked, rule)
+    elif draft.status is S.STOPPING and not asked.graceful:
+        draft.want(SetTimer(Timer.STOP_WINDOW, 0.0))  # asked again, with less patience
+
+
+def _move(draft: Draft, asked: Asked, to: TaskStatus, **changes: object) -> None:
+    draft.move(to, f"user:{asked.verb}", asked.actor, asked.reason, **changes)
+
+
+def _start(draft: Draft, asked: Asked, rule: Rule) -> None:
+    if asked.blocked:
+        _move(draft, asked, S.BLOCKED)
+    else:
+        _move(draft, asked, S.QUEUED, queued_at=draft.now.utc)
+
+
+def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
+    """Stop and cancel: at once when no worker is held, else through STOPPING and its grace window."""
+    (target,) = rule.targets
+    if rule.through is None:
+        word = "stopped" if target is S.STOPPED else "cancelled"
+        failure = Failure(FailureKind.CANCELLED, asked.reason or f"{word} while {draft.status}")
+        draft.want(ClearTimer(Timer.RETRY))
+        draft.end(target, f"user:{asked.verb}", asked.actor, asked.reason, failure=failure)
+        return
+    window = asked.window if asked.graceful else 0.0
+    stop = asked.verb is Verb.STOP
+    _move(
+        draft,
+        asked,
+        rule.through,
+        requested_action=RequestedAction.STOP if stop else RequestedAction.CANCEL,
+        grace_until=draft.now.utc + timedelta(seconds=window),
+    )
+    draft.want(
+        ClearTimer(Timer.PAUSE_WINDOW),
+        TellWorker(Signal.STOP, StopReason.STOP if stop else StopReason.CANCEL),
+        SetTimer(Timer.STOP_WINDOW, window),
+    )
+
+
+def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
+    if rule.through is None:
+        draft.want(ClearTimer(Timer.RETRY))
+        _move(draft, asked, S.PAUSED, retry_at=None)
+        return
+    _move(draft, asked, rule.through, requested_action=RequestedAction.PAUSE)
+    request = draft.transitions[-1].version
+    draft.want(TellWorker(Signal.PAUSE, request=request), SetTimer(Timer.PAUSE_WINDOW, asked.window))
+
+
+def _resume(draft: Draft, asked: Asked, rule: Rule) -> None:
+    (target,) = rule.targets
+    if target is S.QUEUED:
+        _move(draft, asked, S.QUEUED, queued_at=draft.now.utc)
+        return
+    _move(draft, asked, S.RUNNING, requested_action=None)
+    draft.want(ClearTimer(Timer.PAUSE_WINDOW), TellWorker(Signal.RESUME))
+
+
+def _retry(draft: Draft, asked: Asked, rule: Rule) -> None:
+    task = draft.task
+    draft.want(ClearTimer(Timer.RETRY))
+    _move(
+        draft,
+        asked,
+        S.QUEUED,
+        queued_at=draft.now.utc,
+        max_attempts=max(task.max_attempts, task.attempt + 1),  # more only with force: see refusal
+        ended_at=None,
+        retry_at=None,
+        failure=None,
+        outcome=None,
+        progress=None,
+    )
+
+
+def _skip(draft: Draft, asked: Asked, rule: Rule) -> None:
+    draft.end(S.SKIPPED, "user:skip", asked.actor, asked.reason)
+
+
+def _reset(draft: Draft, asked: Asked, rule: Rule) -> None:
+    draft.want(ClearTimer(Timer.RETRY))
+    draft.clear_attempts = True
+    blank = TaskSnapshot._field_defaults
+    wiped = ("queued_at", "started_at", "ended_at", "retry_at", "progress", "failure", "outcome", "overridden", "pid")
+    _move(draft, asked, S.PENDING, attempt=0, **{name: blank[name] for name in wiped})
+
+
+_ACTIONS: Mapping[Verb, Callable[[Draft, Asked, Rule], None]] = {
+    Verb.START: _start,
+    Verb.STOP: _stop,
+    Verb.PAUSE: _pause,
+    Verb.RESUME: _resume,
+    Verb.CANCEL: _stop,
+    Verb.RETRY: _retry,
+    Verb.SKIP: _skip,
+    Verb.RESET: _reset,
+}

@@ -1,0 +1,145 @@
+"""Every error the library raises, in one tree.
+
+    TaskError
+    ├── ConfigurationError        a definition, policy or argument that cannot work
+    ├── UnknownTask               no record has that id; no task has that name
+    ├── InvalidTransition         the state does not allow what was asked
+    │   ├── AttemptsExhausted     no attempt is left, and force was not given
+    │   └── StillRunning          a worker that was given up still runs, and force was not given
+    ├── TaskExecutionError        a task ended without a value
+    │   └── TaskTimeout           ... because it overran one of its limits
+    ├── ControllerClosed          the controller takes no more work
+    └── StoreError                the store could not do its work
+        └── ConcurrencyConflict   somebody else wrote the record first
+
+    TaskCancelled (BaseException) the stop signal, raised inside a task at a checkpoint
+
+Messages say what was wrong, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = [
+    "AttemptsExhausted",
+    "ConcurrencyConflict",
+    "ConfigurationError",
+    "ControllerClosed",
+    "InvalidTransition",
+    "StillRunning",
+    "StoreError",
+    "TaskCancelled",
+    "TaskError",
+    "TaskExecutionError",
+    "TaskTimeout",
+    "UnknownTask",
+]
+
+
+class TaskError(Exception):
+    """Root of the tree. Catch it to catch whatever this library raises to its callers.
+
+    You do not get :class:`TaskCancelled` with it: that one is control flow, not an error.
+    """
+
+
+class ConfigurationError(TaskError, ValueError):
+    """A definition, a policy or an argument cannot work; nothing was started.
+
+    You get it at the call that is wrong: at decoration, at ``submit``, at ``Controller(...)``. You never get it from a
+    task that has already been accepted.
+    """
+
+
+class UnknownTask(TaskError, LookupError):
+    """No record has that id, or no registered task has that name."""
+
+
+class InvalidTransition(TaskError):
+    """The record's state does not allow what was asked; the record is unchanged.
+
+    You do not get it for a verb that has nothing left to do: stopping a stopped task is accepted.
+
+    Args:
+        message: What was refused, and why.
+        current: The status the record is in.
+        requested: The verb or status that was asked for.
+        allowed: What would have been accepted in this state.
+    """
+
+    def __init__(self, message: str, *, current: str, requested: str, allowed: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.current = current
+        self.requested = requested
+        self.allowed = tuple(allowed)
+
+
+class AttemptsExhausted(InvalidTransition):
+    """All attempts are used. ``retry(force=True)`` grants one more."""
+
+
+class StillRunning(InvalidTransition):
+    """The record is LOST and its worker, given up earlier, still runs.
+
+    A retry now would run two copies at once. Ask for it with ``retry(force=True)``, or wait until the worker is gone.
+    """
+
+
+class TaskExecutionError(TaskError):
+    """A task ended without a value: it failed, was stopped, cancelled, skipped or lost.
+
+    You get it from ``handle.result()`` when there is no exception of the task's own to raise: the record was stopped,
+    or its exception object lives in another process.
+
+    Args:
+        message: Which task, how it ended and why.
+        task_id: The record.
+        status: The terminal status.
+    """
+
+    def __init__(self, message: str, *, task_id: str, status: str) -> None:
+        super().__init__(message)
+        self.task_id = task_id
+        self.status = status
+
+
+class TaskTimeout(TaskExecutionError):
+    """A task overran its start, attempt or idle limit and has no attempt left.
+
+    You do not get it when ``wait(timeout)`` runs out of patience: that is the builtin :class:`TimeoutError`, and the
+    task goes on.
+    """
+
+
+class ControllerClosed(TaskError, RuntimeError):
+    """The controller was closed; it takes no more work and no more verbs."""
+
+
+class StoreError(TaskError):
+    """The store could not read or write. Tasks go on; see ``controller.persist_failures``."""
+
+
+class ConcurrencyConflict(StoreError):
+    """Somebody else wrote the record first: the version found is not the version expected.
+
+    Args:
+        task_id: The record.
+        expected: The version the writer had read; None when the record should not have existed.
+        found: The version in the store; None when it holds no such record.
+    """
+
+    def __init__(self, task_id: str, *, expected: int | None, found: int | None) -> None:
+        super().__init__(f"record {task_id}: expected version {expected}, found {found}")
+        self.task_id = task_id
+        self.expected = expected
+        self.found = found
+
+
+class TaskCancelled(BaseException):  # noqa: N818 - it is a signal, not an error, and user code names it in except clauses
+    """Raised inside a task, at a checkpoint, when the task was asked to stop.
+
+    It derives from BaseException so that ``except Exception`` lets it through. Let it pass: clean up in ``finally`` and
+    do not swallow it. A task that swallows it meets it again at its next checkpoint, and is shown as lost when its
+    grace window ends.
+    """

@@ -1,0 +1,150 @@
+"""Tells subscribers what happened. They can be slow, block or raise: no task notices.
+
+Each subscriber has a bounded mailbox and a thread of its own. When the mailbox is full, progress and heartbeats are
+dropped and counted; changes of status never are.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from chongming_task.core.events import Event, ProgressUpdated, TaskHeartbeat
+from chongming_task.core.records import TaskSnapshot
+
+__all__ = ["Bus", "Subscription"]
+
+_logger = logging.getLogger("chongming_task.events")
+_DROPPABLE = (ProgressUpdated, TaskHeartbeat)
+
+Tap = Callable[[Sequence[TaskSnapshot]], None]
+
+
+class Subscription:
+    """One subscriber's mailbox. ``close()`` ends it; works as a context manager.
+
+    Attributes:
+        dropped: How many progress and heartbeat events found the mailbox full.
+    """
+
+    def __init__(
+        self,
+        callback: Callable[[Event], None],
+        accepts: Callable[[Event], bool],
+        size: int,
+        on_close: Callable[[Subscription], None],
+    ) -> None:
+        self.dropped = 0
+        self._callback = callback
+        self._accepts = accepts
+        self._size = size
+        self._on_close = on_close
+        self._mail: deque[Event] = deque()
+        self._news = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="chongming-subscriber", daemon=True)
+        self._thread.start()
+
+    def offer(self, events: Sequence[Event]) -> None:
+        """Put events into the mailbox; never blocks on the subscriber."""
+        wanted = [event for event in events if self._accepts(event)]
+        if not wanted:
+            return
+        with self._news:
+            for event in wanted:
+                if len(self._mail) >= self._size and isinstance(event, _DROPPABLE):
+                    self.dropped += 1
+                else:
+                    self._mail.append(event)
+            self._news.notify()
+
+    def close(self) -> None:
+        """End the subscription once what is in the mailbox has been told. Idempotent, does not wait."""
+        self._on_close(self)
+        with self._news:
+            self._closed = True
+            self._news.notify()
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._mail or self._closed)
+                if not self._mail:
+                    return
+                event = self._mail.popleft()
+            try:
+                self._callback(event)
+            except Exception:  # a subscriber's fault is its own: told in the log, never to the task
+                _logger.exception("a subscriber raised on %s", type(event).__name__)
+
+
+class Bus:
+    """Where the engine publishes a tick's events, after they are stored."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._subscriptions: tuple[Subscription, ...] = ()
+        self._taps: tuple[Tap, ...] = ()
+
+    @property
+    def listening(self) -> bool:
+        """Whether anybody wants events; making them for nobody is wasted."""
+        return bool(self._subscriptions)
+
+    def subscribe(
+        self, callback: Callable[[Event], None], accepts: Callable[[Event], bool], *, size: int = 10_000
+    ) -> Subscription:
+        """Have ``callback`` called with every accepted event, on a thread of its own.
+
+        Args:
+            callback: Takes one event.
+            accepts: Which events it wants; must be quick.
+            size: How many events may wait before progress is dropped.
+        """
+        subscription = Subscription(callback, accepts, size, self._remove)
+        with self._lock:
+            self._subscriptions += (subscription,)
+        return subscription
+
+    def _remove(self, subscription: Subscription) -> None:
+        with self._lock:
+            self._subscriptions = tuple(s for s in self._subscriptions if s is not subscription)
+
+    def tap(self, callback: Tap) -> Callable[[], None]:
+        """For views of our own: called on the engine thread with the records that changed; quick, never raising.
+
+        Returns:
+            The function that ends it.
+        """
+        with self._lock:
+            self._taps += (callback,)
+
+        def untap() -> None:
+            with self._lock:
+                self._taps = tuple(t for t in self._taps if t is not callback)
+
+        return untap
+
+    def publish(self, events: Sequence[Event], changed: Sequence[TaskSnapshot]) -> None:
+        """Tell everybody."""
+        for subscription in self._subscriptions:
+            subscription.offer(events)
+        for tap in self._taps:
+            try:
+                tap(changed)
+            except Exception:  # a broken view must not stop the engine
+                _logger.exception("a view raised")
+
+    def close(self) -> None:
+        """End all subscriptions; what is in the mailboxes is still told."""
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._taps = ()

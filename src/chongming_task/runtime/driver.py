@@ -1,0 +1,101 @@
+"""Who makes the engine tick: a thread of its own, or the caller, by hand."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from chongming_task.runtime.engine import Engine
+
+__all__ = ["Driver", "ManualDriver", "ThreadDriver"]
+
+_logger = logging.getLogger("chongming_task.engine")
+
+
+class Driver(Protocol):
+    """Makes the engine tick, and waits for what ticks bring."""
+
+    def start(self, engine: Engine) -> None:
+        """Begin to drive."""
+        ...
+
+    def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
+        """Wait until the event is set; False when the time ran out first."""
+        ...
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Stop driving; what is in the inbox is still handled."""
+        ...
+
+
+class ThreadDriver:
+    """One daemon thread. Sleeps until a message comes or a timer is due; polls nothing."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._engine: Engine | None = None
+        self._stopping = False
+
+    def start(self, engine: Engine) -> None:
+        """Begin to drive."""
+        self._engine = engine
+        self._thread = threading.Thread(target=self._run, args=(engine,), name="chongming-engine", daemon=True)
+        self._thread.start()
+
+    def _run(self, engine: Engine) -> None:
+        while not self._stopping:
+            try:
+                engine.tick(timeout=None)
+            except Exception:  # the engine must not die: a record it cannot handle is one record
+                _logger.exception("a tick failed")
+        while engine.tick():
+            pass
+
+    def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
+        """Wait until the event is set; False when the time ran out first."""
+        return event.wait(timeout)
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Handle what is in the inbox, and end the thread."""
+        thread, engine = self._thread, self._engine
+        if thread is None or engine is None:
+            return
+        engine.call(self._stop)
+        if thread is not threading.current_thread():
+            thread.join(timeout)
+        self._thread = None
+
+    def _stop(self) -> None:
+        self._stopping = True
+
+
+class ManualDriver:
+    """Ticks in the calling thread, whenever somebody waits: for tests and simulations, where nothing moves by itself.
+
+    Args:
+        idle: Called when a waiter is not satisfied and nothing is left to do; it may advance a fake clock or finish an
+            attempt, and returns whether it did anything. Without it such a wait ends at once, as if time had run out.
+    """
+
+    def __init__(self, idle: Callable[[], bool] | None = None) -> None:
+        self._engine: Engine | None = None
+        self._idle = idle
+
+    def start(self, engine: Engine) -> None:
+        """Begin to drive."""
+        self._engine = engine
+
+    def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
+        """Tick until the event is set or nothing moves any more."""
+        assert self._engine is not None
+        while not event.is_set():
+            if not self._engine.tick() and not (self._idle is not None and self._idle()):
+                return event.is_set()
+        return True
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Handle what is in the inbox."""
+        while self._engine is not None and self._engine.tick():
+            pass

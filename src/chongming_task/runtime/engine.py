@@ -1,0 +1,348 @@
+"""The one writer of state. A tick takes what has arrived, applies the rules, stores, tells, and then acts, in that order.
+
+Nothing is told that is not stored, and nothing is started that is not told; so a crash at any point leaves records that
+say less than what happened, never more. User code never runs here.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from chongming_task.core.effects import Detach, Effect
+from chongming_task.core.events import Event
+from chongming_task.core.ports import Clock, Emitted, Executor, ProgressReported, Report, TaskStore, Touch, Write
+from chongming_task.core.records import Progress, TaskSnapshot
+from chongming_task.core.rules import Step, step
+from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.triggers import Asked, Dispatched, Ended, Held, Now, Started, Timer, Trigger
+from chongming_task.errors import TaskError, UnknownTask
+from chongming_task.runtime import narrate
+from chongming_task.runtime.bus import Bus
+from chongming_task.runtime.inbox import Inbox
+from chongming_task.runtime.journal import Journal
+from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.ready_queue import ReadyQueue
+from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
+from chongming_task.runtime.timers import Timers
+
+__all__ = ["Answer", "Engine"]
+
+S = TaskStatus
+_logger = logging.getLogger("chongming_task.engine")
+_ENGINE = ""  # the timer key of the engine itself
+_RETRY_STORE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one verb on one record."""
+
+    task_id: str
+    error: TaskError | None = None  # why it was refused
+    acted: bool = False  # False without an error: there was nothing left to do
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was accepted."""
+        return self.error is None
+
+
+class Engine:
+    """Owns the records of this process.
+
+    ``post`` may be called from any thread; ``tick`` from one. Everything else belongs to the ticking thread.
+
+    Args:
+        store: Where records are kept.
+        executor: Runs attempts.
+        clock: Time.
+        ready: The queue, with its limits set.
+        keep_terminal: How many ended records stay in memory.
+        dice: Random numbers in [0, 1), for jitter.
+    """
+
+    def __init__(
+        self,
+        store: TaskStore,
+        executor: Executor,
+        clock: Clock,
+        ready: ReadyQueue,
+        *,
+        keep_terminal: int = 10_000,
+        dice: Callable[[], float] = random.random,
+    ) -> None:
+        self.clock = clock
+        self.bus = Bus()
+        self.inbox = Inbox()
+        self.journal = Journal(store)
+        self.ready = ready
+        self.tasks: dict[str, LiveTask] = {}
+        self.timers: Timers[tuple[str, Timer]] = Timers()
+        self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
+        self._keep_terminal = keep_terminal
+        self._dice = dice
+        self._ended: deque[str] = deque()
+        self._evicted: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()
+        self._now = Now(clock.now())
+        self._changed: list[LiveTask] = []
+        self._effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
+        self._events: list[Event] = []
+        self._answers: list[Callable[[], None]] = []
+
+    # from any thread
+
+    def submit(self, live: LiveTask, start: Trigger | None) -> None:
+        """Take in a new record, and start it unless ``start`` is None."""
+        self.inbox.put(self._take_in, live, start)
+
+    def ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
+        """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
+        self.inbox.put(self._take_ask, task_ids, trigger, done)
+
+    def deliver(self, live: LiveTask, report: Report) -> None:
+        """Take a worker's report."""
+        self.inbox.put(self._take_report, live, report)
+
+    def call(self, done: Callable[[], None]) -> None:
+        """Have ``done`` called on the engine thread, once everything posted before is stored."""
+        self.inbox.put(self._take_call, done)
+
+    # the tick
+
+    def tick(self, timeout: float | None = 0.0) -> bool:
+        """Do everything there is to do now; whether there was anything.
+
+        Args:
+            timeout: Seconds to wait for the first message, if nothing is due before.
+        """
+        busy = False
+        for call, args in self.inbox.drain(self._patience(timeout)):
+            busy = True
+            self._now = Now(self.clock.now())
+            try:
+                call(*args)
+            except Exception:  # one bad message must not end the engine
+                _logger.exception("the engine could not handle %s", getattr(call, "__name__", call))
+        self._now = Now(self.clock.now())
+        for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
+            busy = True
+            self._fire(task_id, timer)
+        self._dispatch()
+        return self._settle() or busy
+
+    def _patience(self, timeout: float | None) -> float | None:
+        due = self.timers.next_due()
+        if due is None or timeout == 0.0:
+            return timeout
+        until = max(due - self.clock.monotonic(), 0.0)
+        return until if timeout is None else min(until, timeout)
+
+    def _take_in(self, live: LiveTask, start: Trigger | None) -> None:
+        self.tasks[live.draft.task_id] = live
+        self._mark(live)
+        if self.bus.listening:
+            self._events.append(narrate.created(live.draft))
+        if start is not None:
+            self._apply(live, start)
+
+    def _take_ask(
+        self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]
+    ) -> None:
+        answers = [self._answer(task_id, trigger) for task_id in task_ids]
+        self._answers.append(lambda: done(answers))
+
+    def _take_call(self, done: Callable[[], None]) -> None:
+        self._answers.append(done)
+
+    def _answer(self, task_id: str, trigger: Trigger) -> Answer:
+        live = self.tasks.get(task_id) or self._bring_back(task_id)
+        if live is None:
+            return Answer(task_id, UnknownTask(f"no task {task_id!r} in this controller"))
+        try:
+            return Answer(task_id, acted=self._apply(live, trigger))
+        except TaskError as refused:
+            return Answer(task_id, refused)
+
+    def _bring_back(self, task_id: str) -> LiveTask | None:
+        """A record that was dropped from memory but whose handle is still held."""
+        live = self._evicted.pop(task_id, None)
+        if live is not None:
+            self.tasks[task_id] = live
+        return live
+
+    def _take_report(self, live: LiveTask, report: Report) -> None:
+        if isinstance(report, ProgressReported):
+            self._look(live)
+        elif isinstance(report, Emitted):
+            if self.bus.listening:
+                self._events.append(narrate.emitted(live.draft, report, self._now.utc))
+        elif isinstance(report, Ended) and report.attempt in live.given_up:
+            self._ended_too_late(live, report)
+        elif isinstance(report, Ended) and live.draft.live and report.attempt == live.draft.attempt:
+            self._look(live)
+            live.error = getattr(live.execution, "error", None)
+            if report.failure is not None:
+                self._now = Now(self._now.utc, self._dice())
+            self._apply(live, self.supervisor.measured(live, report))
+        elif isinstance(report, (Started, Held)):
+            if isinstance(report, Started):
+                self.supervisor.started(live, report.attempt)
+            self._apply(live, report)
+
+    def _ended_too_late(self, live: LiveTask, report: Ended) -> None:
+        """A worker that was given up is gone after all: noted, never counted."""
+        del live.given_up[report.attempt]
+        how = "returned" if report.failure is None else f"ended ({report.failure.kind}: {report.failure.message})"
+        live.draft = live.draft.evolve({"abandoned": bool(live.given_up)})
+        self._mark(live)
+        note = f"the worker that was given up {how} at {self._now.utc:%Y-%m-%d %H:%M:%S} UTC"
+        self._answers.append(
+            lambda: self.journal.touch(
+                [Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=(report.attempt, note))]
+            )
+        )
+
+    def _look(self, live: LiveTask) -> None:
+        """Bring a worker's progress up to date; look again in a moment if it moved."""
+        execution = live.execution
+        found = None if execution is None else execution.progress
+        if found is None:
+            return
+        held = live.draft.progress
+        if found.says_the_same(held):
+            return
+        progress = Progress(found.done, found.total, found.unit, found.message, self._now.utc)
+        live.draft = live.draft.evolve({"progress": progress, "last_heartbeat_at": self._now.utc})
+        live.touched = True
+        self._mark(live)
+        self.supervisor.set_timer(live, Timer.PROGRESS, PROGRESS_SECONDS)
+        if self.bus.listening:
+            self._events.append(narrate.progressed(live.draft, progress, self._now.utc))
+
+    def _fire(self, task_id: str, timer: Timer) -> None:
+        live = self.tasks.get(task_id)
+        if live is None:
+            return
+        live.timers.discard(timer)
+        if timer is Timer.PROGRESS:
+            self._look(live)
+            return
+        trigger = self.supervisor.elapsed(live, timer)
+        if trigger is not None:
+            self._apply(live, trigger)
+
+    def _dispatch(self) -> None:
+        while (task_id := self.ready.pick()) is not None:
+            live = self.tasks[task_id]
+            try:
+                self._apply(live, Dispatched())
+            finally:
+                if not live.draft.live:
+                    self.ready.release(task_id)
+
+    # one step
+
+    def _apply(self, live: LiveTask, trigger: Trigger) -> bool:
+        """Apply a trigger to a record; whether its status moved."""
+        before = live.draft
+        made = step(before, trigger, self._now, live.policy)
+        after = live.draft = made.snapshot
+        self._effects += [(live, after.attempt, effect) for effect in made.effects]
+        if after is before:
+            return False
+        live.transitions += made.transitions
+        if made.clear_attempts:
+            live.attempts.clear()
+            live.clear_attempts = True
+        if made.attempt is not None:
+            live.attempts.append(made.attempt)
+        self._mark(live)
+        self._follow(live, before, made)
+        if self.bus.listening:
+            self._events += narrate.moved(before, made)
+        return made.acted
+
+    def _follow(self, live: LiveTask, before: TaskSnapshot, made: Step) -> None:
+        """Keep the queue, the slots and the watch in line with the record: they follow from it, by rule."""
+        after = made.snapshot
+        old, new, task_id = before.status, after.status, after.task_id
+        if new is S.QUEUED:
+            self.ready.add(task_id, live.needs, priority=after.priority, age=live.age)
+        elif old is S.QUEUED:
+            self.ready.discard(task_id)
+        if before.live and not after.live:
+            self.ready.release(task_id)
+            self.supervisor.let_go(live, give_up=any(isinstance(effect, Detach) for effect in made.effects))
+        elif after.live:
+            self.supervisor.keep_time(live, old, new)
+        if new in TERMINAL and old not in TERMINAL:
+            self._ended.append(task_id)
+
+    def _mark(self, live: LiveTask) -> None:
+        if not live.changed:
+            live.changed = True
+            self._changed.append(live)
+
+    # the end of a tick
+
+    def _settle(self) -> bool:
+        """Store, then tell, then act."""
+        changed, events, effects, answers = self._changed, self._events, self._effects, self._answers
+        if not (changed or events or effects or answers or self.journal.behind):
+            return False
+        self._changed, self._events, self._effects, self._answers = [], [], [], []
+        self._store(changed)
+        for live in changed:
+            live.publish()
+        self.bus.publish(events, [live.snapshot for live in changed])
+        for live, attempt, effect in effects:
+            try:
+                self.supervisor.perform(live, attempt, effect)
+            except Exception:  # an executor's fault must not end the engine
+                _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
+        for answer in answers:
+            answer()
+        self._forget_oldest()
+        return True
+
+    def _store(self, changed: Sequence[LiveTask]) -> None:
+        writes, touches = [], []
+        for live in changed:
+            if live.transitions or live.stored_version is None:
+                writes.append(self._write_of(live))
+            elif live.touched:
+                draft = live.draft
+                touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at))
+        if writes or self.journal.behind:
+            stored = self.journal.commit(writes)
+            if not stored:
+                self.timers.set((_ENGINE, Timer.RETRY), self.clock.monotonic() + _RETRY_STORE_SECONDS)
+        self.journal.touch(touches)
+
+    def _write_of(self, live: LiveTask) -> Write:
+        write = Write(
+            live.draft, live.stored_version, tuple(live.transitions), tuple(live.attempts), live.clear_attempts
+        )
+        live.stored_version = live.draft.status_version
+        live.transitions.clear()
+        live.attempts.clear()
+        live.clear_attempts = False
+        return write
+
+    def _forget_oldest(self) -> None:
+        """Drop the oldest ended records from memory; the store keeps them."""
+        while len(self._ended) > self._keep_terminal:
+            task_id = self._ended.popleft()
+            live = self.tasks.get(task_id)
+            if live is not None and live.snapshot.status in TERMINAL and not live.given_up:
+                self._evicted[task_id] = self.tasks.pop(task_id)
+
+    @property
+    def limits_in_use(self) -> Mapping[str, object]:
+        """Records that hold slots, by id."""
+        return self.ready.holding

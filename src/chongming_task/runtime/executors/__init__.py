@@ -1,0 +1,1 @@
+"""Who runs an attempt: a thread, or the caller itself."""

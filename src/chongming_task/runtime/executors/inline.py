@@ -1,0 +1,66 @@
+"""The executor that runs a task in the thread that submits it: for scripts, teaching and debuggers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from queue import SimpleQueue
+from typing import Any
+
+from chongming_task.core.ports import AttemptRequest, Deliver
+from chongming_task.runtime.executors.local import LocalExecution
+
+__all__ = ["InlineExecutor"]
+
+
+class InlineExecutor:
+    """Runs attempts in the caller of ``submit`` or ``retry``, which returns when the record has ended.
+
+    It cannot pause: holding the task would hold the very thread that could resume it, so ``pause`` is answered False.
+    An attempt that nobody waits for in this way, such as one that is retried from a panel, gets a thread of its own.
+
+    Args:
+        monotonic: The engine's monotonic clock.
+    """
+
+    name = "inline"
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._callers: dict[str, SimpleQueue[LocalExecution | None]] = {}
+
+    def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Everything callable runs inline."""
+
+    def launch(self, request: AttemptRequest, deliver: Deliver) -> LocalExecution:
+        """Hand the attempt to its caller; see :class:`~chongming_task.core.ports.Executor`."""
+        execution = LocalExecution(request, deliver, self._monotonic, pausable=False)
+        caller = self._callers.get(request.task_id)
+        if caller is not None:
+            caller.put(execution)
+        else:
+            threading.Thread(target=execution.run, name="chongming-worker-inline", daemon=True).start()
+        return execution
+
+    def serve(self, task_id: str, begin: Callable[[Callable[[], None]], Callable[[], bool]]) -> None:
+        """Run the attempts of one record in this thread.
+
+        Args:
+            task_id: The record.
+            begin: Sets it going. It is given a function that makes this thread look again, and returns one that tells
+                whether more attempts are to be expected.
+        """
+        attempts: SimpleQueue[LocalExecution | None] = SimpleQueue()
+        self._callers[task_id] = attempts
+        try:
+            expected = begin(lambda: attempts.put(None))
+            while expected():
+                execution = attempts.get()
+                if execution is not None:
+                    execution.run()
+        finally:
+            del self._callers[task_id]
+
+    def close(self) -> None:
+        """Nothing to let go of."""

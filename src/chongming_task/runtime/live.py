@@ -1,0 +1,92 @@
+"""A record as the engine holds it: what is published, what is in the making, and what supervises it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chongming_task.core.failures import FailureKind
+from chongming_task.core.limits import AttemptWatch
+from chongming_task.core.policies import TaskPolicy
+from chongming_task.core.ports import ExecutionHandle
+from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
+from chongming_task.core.triggers import Timer
+
+__all__ = ["LiveTask", "Waiter", "Work"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What to run: the recipe of a record, kept in memory only."""
+
+    target: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    takes_context: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Waiter:
+    """Somebody who waits for a record to be in a certain state."""
+
+    satisfied: Callable[[TaskSnapshot], bool]
+    wake: Callable[[], None]  # called once, from the engine thread; must not block
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class LiveTask:
+    """One record in this process. Only the engine thread writes it; anybody may read ``snapshot``."""
+
+    snapshot: TaskSnapshot  # published: stored already, or as good as the store lets it be
+    work: Work
+    policy: TaskPolicy
+    needs: tuple[Hashable, ...] = ()  # the limits it takes a slot of
+    age: int = 0  # order of submission
+    # in the making, this tick
+    draft: TaskSnapshot = field(init=False)
+    stored_version: int | None = None  # what the store holds; None: nothing yet
+    transitions: list[Transition] = field(default_factory=list)
+    attempts: list[AttemptRecord] = field(default_factory=list)
+    clear_attempts: bool = False
+    touched: bool = False
+    changed: bool = False  # in this tick
+    # supervision
+    execution: ExecutionHandle | None = None
+    watch: AttemptWatch | None = None
+    overrun: FailureKind | None = None  # the limit it was told about
+    timers: set[Timer] = field(default_factory=set)
+    given_up: dict[int, ExecutionHandle] = field(default_factory=dict)  # workers that may still run, by attempt
+    error: BaseException | None = None  # what ended the last attempt, for result()
+    waiters: list[Waiter] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.draft = self.snapshot
+
+    def publish(self) -> None:
+        """Show the draft, and wake whoever waited for it."""
+        snapshot = self.snapshot = self.draft
+        self.changed = self.touched = False
+        if self.waiters:
+            for waiter in [w for w in self.waiters if w.satisfied(snapshot)]:
+                self.unsubscribe(waiter)
+                waiter.wake()
+
+    def subscribe(self, waiter: Waiter) -> bool:
+        """Have ``waiter`` woken when it is satisfied; False when it is already, and nothing was kept.
+
+        Callable from any thread: the waiter is listed first and the state looked at second, so that no change falls
+        between.
+        """
+        self.waiters.append(waiter)
+        if not waiter.satisfied(self.snapshot):
+            return True
+        self.unsubscribe(waiter)
+        return False
+
+    def unsubscribe(self, waiter: Waiter) -> None:
+        """Forget a waiter; no error when it was woken meanwhile."""
+        try:
+            self.waiters.remove(waiter)
+        except ValueError:
+            return

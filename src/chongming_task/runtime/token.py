@@ -1,0 +1,166 @@
+"""The thread that links a worker to the engine: stop and pause go in, checkpoints and progress come out.
+
+The fast path of a checkpoint is one attribute read and one clock read; it takes no lock. Only a worker that is told
+something takes the lock, and only then can it wait.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from chongming_task.core.effects import StopReason
+from chongming_task.core.ports import Deliver, ProgressReported
+from chongming_task.core.records import Progress
+from chongming_task.core.text import NAME_LIMIT, clean
+from chongming_task.core.triggers import Held
+from chongming_task.errors import TaskCancelled
+
+__all__ = ["CancellationToken"]
+
+_PROGRESS_SECONDS = 0.5  # at least this often while the numbers move
+_PROGRESS_STEPS = 100  # and with every hundredth of the way
+_WAIT_SECONDS = 0.5  # a sleeping task still passes a checkpoint this often
+
+
+def _finite(value: object) -> float | None:
+    """A number as it is; None for NaN, infinities and whatever is no number."""
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+class CancellationToken:
+    """One attempt's line to the engine.
+
+    The engine side calls ``stop``, ``pause``, ``resume``; the worker side ``checkpoint`` and ``report``. A stop is
+    sticky: every checkpoint after it raises again.
+
+    Args:
+        attempt: The attempt's number; it marks every report.
+        deliver: Takes reports to the engine.
+        monotonic: Seconds on a monotonic clock, the one the engine uses.
+    """
+
+    __slots__ = (
+        "_asked",
+        "_deliver",
+        "_done",
+        "_lock",
+        "_message",
+        "_monotonic",
+        "_next_done",
+        "_next_report",
+        "_pause",
+        "_total",
+        "_unit",
+        "attempt",
+        "last_checkpoint",
+        "stop_reason",
+    )
+
+    def __init__(self, attempt: int, deliver: Deliver, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.attempt = attempt
+        self.last_checkpoint: float | None = None
+        self.stop_reason: StopReason | None = None
+        self._deliver = deliver
+        self._monotonic = monotonic
+        self._asked = False  # anything at all; what the fast path looks at
+        self._pause: int | None = None  # the request to pause that stands
+        self._lock = threading.Condition(threading.Lock())
+        self._done: float | None = None
+        self._total: float | None = None
+        self._unit: str | None = None
+        self._message: str | None = None
+        self._next_done = float("-inf")
+        self._next_report = 0.0
+
+    # engine side
+
+    def stop(self, reason: StopReason) -> None:
+        """Raise TaskCancelled at the next checkpoint and at every one after it; wakes a held worker."""
+        with self._lock:
+            self.stop_reason = reason
+            self._asked = True
+            self._lock.notify_all()
+
+    def pause(self, request: int) -> None:
+        """Hold the worker at its next checkpoint, until ``resume`` or ``stop``."""
+        with self._lock:
+            self._pause = request
+            self._asked = True
+
+    def resume(self) -> None:
+        """Let a held worker go on, or withdraw a pause that has not come true."""
+        with self._lock:
+            self._pause = None
+            self._asked = self.stop_reason is not None
+            self._lock.notify_all()
+
+    @property
+    def progress(self) -> Progress | None:
+        """What the worker last reported, made safe to store; None when it never did."""
+        if self._next_report == 0.0:
+            return None
+        unit, message = self._unit, self._message
+        return Progress(
+            _finite(self._done),
+            _finite(self._total),
+            None if unit is None else clean(str(unit), NAME_LIMIT),
+            None if message is None else clean(str(message), NAME_LIMIT),
+        )
+
+    # worker side
+
+    def checkpoint(self) -> None:
+        """Pass, wait while paused, or raise.
+
+        Raises:
+            TaskCancelled: When the attempt was asked to stop.
+        """
+        self.last_checkpoint = self._monotonic()
+        if self._asked:
+            self._obey()
+
+    def _obey(self) -> None:
+        with self._lock:
+            while self._pause is not None and self.stop_reason is None:
+                request = self._pause
+                self._deliver(Held(self.attempt, request))
+                self._lock.wait_for(lambda request=request: self._pause != request or self.stop_reason is not None)
+            if self.stop_reason is not None:
+                raise TaskCancelled(f"asked to stop: {self.stop_reason}")
+        self.last_checkpoint = self._monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep with checkpoints: obeys a stop at once, and a pause; time spent paused does not count.
+
+        Raises:
+            TaskCancelled: When the attempt was asked to stop.
+        """
+        left = seconds
+        while True:
+            self.checkpoint()
+            began = self._monotonic()
+            if left <= 0:
+                return
+            with self._lock:
+                self._lock.wait_for(lambda: self._asked, min(left, _WAIT_SECONDS))
+            left -= self._monotonic() - began
+
+    def report(self, done: float | None, total: float | None, unit: str | None, message: str | None) -> None:
+        """Note the progress; tell the engine when it is news: throttled by time and by share of the way."""
+        if done is not None:
+            self._done = done
+        if total is not None:
+            self._total = total
+        if unit is not None:
+            self._unit = unit
+        if message is not None:
+            self._message = message
+        now = self._monotonic()
+        if now >= self._next_report or (done is not None and done >= self._next_done):
+            self._next_report = now + _PROGRESS_SECONDS
+            if done is not None:
+                self._next_done = done + self._total / _PROGRESS_STEPS if self._total else float("inf")
+            self._deliver(ProgressReported(self.attempt))
