@@ -37,7 +37,7 @@ $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -qq --upgrade pip uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[all]' --group $(GROUP) \
+	$(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --editable '.[all]' --group $(GROUP) \
 	  || $(BIN)/python -m pip install -qq --editable '.[all]' --group $(GROUP)
 	@touch $@
 
