@@ -55,7 +55,7 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest $(ARGS)
 
 bench: $(INSTALLED)
-	$(BIN)/python -m pytest tests/benchmarks -o 'python_files=bench_*.py' -p no:randomly --benchmark-only $(ARGS)
+	$(BIN)/python -m pytest tests/benchmarks -o 'python_files=bench_*.py' -o 'python_functions=bench_*' -p no:randomly --benchmark-only $(ARGS)
 
 coverage: $(INSTALLED)
 	PYTEST_ADDOPTS="--cov --cov-report=" $(BIN)/python -m pytest $(ARGS)
