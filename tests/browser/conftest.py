@@ -3,6 +3,7 @@ up, its thread counts as running an event loop, which tests of asyncio elsewhere
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +11,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import chromium
+from tests.support.requirements import MISSING, required
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from tests.browser.lab import Lab
 
+# These modules name Playwright's types: without it they cannot be imported, so they are left out, and the end of the
+# run says so. Where browsers are required, the failing import stands.
+UNUSABLE = MISSING["browser"]() if importlib.util.find_spec("playwright") is None else None
+collect_ignore_glob = ["test_*.py"] if UNUSABLE and "browser" not in required() else []
+
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"  # git-ignored
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says why no test of this folder ran."""
+    if collect_ignore_glob:
+        terminalreporter.write_line(f"tests/browser left out: {UNUSABLE}")
 
 
 @pytest.hookimpl(wrapper=True)
