@@ -136,7 +136,7 @@ class ConcurrencyConflict(StoreError):
         self.found = found
 
 
-class TaskCancelled(BaseException):  # noqa: N818 - it is a signal, not an error, and user code names it in except clauses
+class TaskCancelled(BaseException):
     """Raised inside a task, at a checkpoint, when the task was asked to stop.
 
     It derives from BaseException so that ``except Exception`` lets it through. Let it pass: clean up in ``finally`` and

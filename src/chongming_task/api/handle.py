@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from chongming_task.core.failures import TIMEOUT_KINDS, Failure
 from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import TaskStatus
 from chongming_task.errors import TaskExecutionError, TaskTimeout
-from chongming_task.runtime.live import LiveTask, Waiter
+from chongming_task.runtime.live import LiveTask
 
 if TYPE_CHECKING:
     from chongming_task.api.controller import Controller
@@ -100,19 +99,9 @@ class TaskHandle(Generic[R]):
         Raises:
             TimeoutError: When it has not ended by then; it goes on.
         """
-        if not self._wait_until(lambda task: task.status in TERMINAL, timeout):
+        if not self._controller._link.wait_until(self._live, lambda task: task.is_terminal, timeout):
             raise TimeoutError(f"{self.name!r} has not ended within {timeout:g} s: it is {self.status}")
         return self.status
-
-    def _wait_until(self, satisfied: Any, timeout: float | None) -> bool:
-        event = threading.Event()
-        waiter = Waiter(satisfied, event.set)
-        if not self._live.subscribe(waiter):
-            return True
-        try:
-            return self._controller._driver.wait(event, timeout)
-        finally:
-            self._live.unsubscribe(waiter)
 
     def result(self, timeout: float | None = None) -> R:
         """Wait for the value, and return it.

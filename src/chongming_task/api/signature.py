@@ -22,7 +22,9 @@ class Shape:
 
     takes_context: bool = False  # the first parameter is the TaskContext
     signature: inspect.Signature | None = None  # None when Python cannot tell, as for some builtins
-    positional: tuple[int, int] | None = None  # how many arguments, when all can be positional; None: it is not so simple
+    positional: tuple[int, int] | None = (
+        None  # how many arguments, when all can be positional; None: it is not so simple
+    )
 
     def check(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Refuse arguments that the function would refuse.

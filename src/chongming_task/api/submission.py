@@ -60,6 +60,7 @@ class Submissions:
         registry: TaskRegistry,
         clock: Clock,
         executor: Executor,
+        *,
         owner: str,
         concurrency: ConcurrencyPolicy,
         buckets: BucketPolicy,
@@ -115,7 +116,7 @@ class Submissions:
     def _priority(self, spec: TaskSpec, options: Options) -> int:
         for value in (options.priority, spec.priority):
             if value is not None:
-                if not isinstance(value, int) or isinstance(value, bool):
+                if type(value) is not int:
                     raise ConfigurationError(f"priority must be a whole number, got {value!r}")
                 return value
         return self._concurrency.priority

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from chongming_task.api.signature import Shape, shape_of
@@ -18,6 +18,7 @@ __all__ = ["TaskFunction", "TaskSpec", "spec_of", "task"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
     """A function and the defaults of its submissions."""
@@ -28,7 +29,7 @@ class TaskSpec:
     timeout: Timeout = Timeout()
     tags: frozenset[str] = frozenset()
     priority: int | None = None  # None: the controller's
-    shape: Shape = Shape()  # the arguments it takes
+    shape: Shape = field(default_factory=Shape)  # the arguments it takes
 
 
 class TaskFunction(Generic[P, R]):

@@ -225,7 +225,7 @@ class ConcurrencyPolicy:
                 _count("ConcurrencyPolicy", name, getattr(self, name))
         for tag, limit in self.limits.items():
             _count("ConcurrencyPolicy", f"limits[{tag!r}]", limit)
-        if not isinstance(self.priority, int) or isinstance(self.priority, bool):
+        if type(self.priority) is not int:
             raise ConfigurationError(f"ConcurrencyPolicy: priority must be a whole number, got {self.priority!r}")
         object.__setattr__(self, "limits", dict(self.limits))
 

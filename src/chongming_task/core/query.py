@@ -26,7 +26,11 @@ class TaskQuery:
 
     @classmethod
     def of(
-        cls, *, status: TaskStatus | str | Iterable[TaskStatus | str] | None = None, limit: int | None = None, **rest: Any
+        cls,
+        *,
+        status: TaskStatus | str | Iterable[TaskStatus | str] | None = None,
+        limit: int | None = None,
+        **rest: Any,
     ) -> TaskQuery:
         """A query from what callers write: one status or several, names or members.
 
@@ -36,7 +40,9 @@ class TaskQuery:
         if limit is not None and limit < 0:
             raise ConfigurationError(f"limit must be 0 or more, got {limit}")
         try:
-            found = None if status is None else frozenset(map(TaskStatus, [status] if isinstance(status, str) else status))
+            found = (
+                None if status is None else frozenset(map(TaskStatus, [status] if isinstance(status, str) else status))
+            )
         except ValueError as wrong:
             known = ", ".join(s.value for s in TaskStatus)
             raise ConfigurationError(f"{wrong}; the statuses are {known}") from None

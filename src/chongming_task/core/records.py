@@ -36,7 +36,6 @@ class Progress:
             return None
         return min(max(self.done / self.total, 0.0), 1.0)
 
-
     def says_the_same(self, other: Progress | None) -> bool:
         """Whether ``other`` differs in nothing but the time."""
         return other is not None and (self.done, self.total, self.unit, self.message) == (
@@ -126,9 +125,20 @@ class TaskSnapshot(NamedTuple):
         return self.status in TERMINAL
 
     @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing more happens to it by itself."""
+        return self.status in _AT_REST
+
+    @property
     def is_revivable(self) -> bool:
         """Whether ``retry`` can lead on from here."""
         return self.status in REVIVABLE
+
+    def __repr__(self) -> str:
+        """What differs from a fresh record."""
+        blank = self._field_defaults
+        said = (f"{k}={v!r}" for k, v in zip(self._fields, self, strict=True) if k not in blank or v != blank[k])
+        return f"TaskSnapshot({', '.join(said)})"
 
     def evolve(self, changes: dict[str, Any]) -> Self:
         """A copy with ``changes`` applied: ``_replace`` at a third of its cost, for the hot path.
@@ -139,7 +149,8 @@ class TaskSnapshot(NamedTuple):
         values = list(self)
         for name, value in changes.items():
             values[_POSITIONS[name]] = value
-        return self._make(values)
+        return tuple.__new__(type(self), values)
 
 
+_AT_REST = TERMINAL | {TaskStatus.PENDING, TaskStatus.BLOCKED, TaskStatus.PAUSED}
 _POSITIONS = {name: index for index, name in enumerate(TaskSnapshot._fields)}

@@ -95,9 +95,7 @@ def _dispatched(draft: Draft, trigger: Dispatched) -> None:
         failure=None,
         pid=None,
     )
-    draft.attempt = AttemptRecord(
-        task.task_id, number, S.STARTING, started, executor=task.executor, owner=task.owner
-    )
+    draft.attempt = AttemptRecord(task.task_id, number, S.STARTING, started, executor=task.executor, owner=task.owner)
     draft.want(Launch(number))
 
 

@@ -33,7 +33,10 @@ class StateMachine:
     """
 
     def __init__(
-        self, snapshot: TaskSnapshot, now: Callable[[], datetime], policy: TaskPolicy = TaskPolicy()  # noqa: B008 - frozen
+        self,
+        snapshot: TaskSnapshot,
+        now: Callable[[], datetime],
+        policy: TaskPolicy = TaskPolicy(),
     ) -> None:
         self.snapshot = snapshot
         self.policy = policy

@@ -77,7 +77,7 @@ S = TaskStatus
 
 
 def _edges(table: Mapping[TaskStatus, str]) -> Mapping[TaskStatus, frozenset[TaskStatus]]:
-    return MappingProxyType({s: frozenset(S[name] for name in table.get(s, "").split()) for s in S})
+    return MappingProxyType({s: frozenset(TaskStatus[name] for name in table.get(s, "").split()) for s in S})
 
 
 TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = _edges(

@@ -95,7 +95,11 @@ class ManualDriver:
                 return event.is_set()
         return True
 
-    def stop(self, timeout: float = 5.0) -> None:
-        """Handle what is in the inbox."""
+    def settle(self) -> None:
+        """Tick until there is nothing left to do now."""
         while self._engine is not None and self._engine.tick():
             pass
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Handle what is in the inbox."""
+        self.settle()

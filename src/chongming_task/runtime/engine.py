@@ -1,4 +1,4 @@
-"""The one writer of state. A tick takes what has arrived, applies the rules, stores, tells, and then acts, in that order.
+"""The one writer of state. A tick takes what has arrived, applies the rules, stores, tells and acts, in that order.
 
 Nothing is told that is not stored, and nothing is started that is not told; so a crash at any point leaves records that
 say less than what happened, never more. User code never runs here.
@@ -19,7 +19,7 @@ from chongming_task.core.ports import Clock, Emitted, Executor, ProgressReported
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
-from chongming_task.core.triggers import Asked, Dispatched, Ended, Held, Now, Started, Timer, Trigger
+from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, Timer, Trigger
 from chongming_task.errors import TaskError, UnknownTask
 from chongming_task.runtime import narrate
 from chongming_task.runtime.bus import Bus
@@ -150,9 +150,7 @@ class Engine:
         if start is not None:
             self._apply(live, start)
 
-    def _take_ask(
-        self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]
-    ) -> None:
+    def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         answers = [self._answer(task_id, trigger) for task_id in task_ids]
         self._answers.append(lambda: done(answers))
 
@@ -192,6 +190,8 @@ class Engine:
         elif isinstance(report, (Started, Held)):
             if isinstance(report, Started):
                 self.supervisor.started(live, report.attempt)
+            else:
+                self._look(live)
             self._apply(live, report)
 
     def _ended_too_late(self, live: LiveTask, report: Ended) -> None:

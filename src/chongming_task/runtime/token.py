@@ -127,7 +127,8 @@ class CancellationToken:
             while self._pause is not None and self.stop_reason is None:
                 request = self._pause
                 self._deliver(Held(self.attempt, request))
-                self._lock.wait_for(lambda request=request: self._pause != request or self.stop_reason is not None)
+                while self._pause == request and self.stop_reason is None:
+                    self._lock.wait()
             if self.stop_reason is not None:
                 raise TaskCancelled(f"asked to stop: {self.stop_reason}")
         self.last_checkpoint = self._monotonic()

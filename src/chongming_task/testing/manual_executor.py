@@ -1,0 +1,152 @@
+"""An executor whose workers do what the test says, when it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chongming_task.core.effects import StopReason
+from chongming_task.core.failures import TIMEOUT_KINDS, Failure, FailureKind, describe_exception
+from chongming_task.core.ports import AttemptRequest, Deliver, ProgressReported
+from chongming_task.core.records import Progress
+from chongming_task.core.triggers import Ended, Held, Started
+
+__all__ = ["ManualExecution", "ManualExecutor"]
+
+
+class ManualExecution:
+    """One attempt, played by hand.
+
+    Attributes:
+        request: What the engine wants run.
+        stop_reason: Why it was told to stop; None when it was not.
+        pause_request: The pause that stands; None when there is none.
+        killed: Whether it was ended by force.
+    """
+
+    def __init__(
+        self, request: AttemptRequest, deliver: Deliver, monotonic: Callable[[], float], *, killable: bool
+    ) -> None:
+        self.request = request
+        self.killable = killable
+        self.stop_reason: StopReason | None = None
+        self.pause_request: int | None = None
+        self.killed = False
+        self.running = True
+        self.last_checkpoint: float | None = None
+        self.progress: Progress | None = None
+        self.error: BaseException | None = None
+        self._deliver = deliver
+        self._monotonic = monotonic
+
+    # the engine's side
+
+    def stop(self, reason: StopReason) -> None:
+        """Note that it is to stop."""
+        self.stop_reason = reason
+
+    def pause(self, request: int) -> bool:
+        """Note that it is to pause."""
+        self.pause_request = request
+        return True
+
+    def resume(self) -> None:
+        """Note that it may go on."""
+        self.pause_request = None
+
+    def kill(self, reason: StopReason) -> None:
+        """End at once, as a process does."""
+        self.killed = True
+        self._end(failure=_told(reason, "killed"))
+
+    # the test's side
+
+    def begin(self, pid: int | None = None) -> None:
+        """User code begins."""
+        self._deliver(Started(self.request.attempt, pid))
+
+    def checkpoint(self) -> None:
+        """Pass a checkpoint: obey a stop, or hold for a pause, or just go on."""
+        self.last_checkpoint = self._monotonic()
+        if self.stop_reason is not None:
+            self._end(failure=_told(self.stop_reason, "stopped at a checkpoint"))
+        elif self.pause_request is not None:
+            self._deliver(Held(self.request.attempt, self.pause_request))
+
+    def report(
+        self, done: float, total: float | None = None, unit: str | None = None, message: str | None = None
+    ) -> None:
+        """Report progress."""
+        self.progress = Progress(done, total, unit, message)
+        self._deliver(ProgressReported(self.request.attempt))
+
+    def finish(self, value: Any = None) -> None:
+        """Return a value, JSON already."""
+        self._end(outcome=value)
+
+    def fail(self, error: BaseException | Failure) -> None:
+        """Raise, or end with a failure of the test's choice."""
+        if isinstance(error, Failure):
+            self._end(failure=error)
+        else:
+            self.error = error
+            self._end(failure=describe_exception(error, retryable=self.request.retry.answers(error)))
+
+    def _end(self, *, outcome: Any = None, failure: Failure | None = None) -> None:
+        self.running = False
+        self._deliver(Ended(self.request.attempt, outcome, failure))
+
+    def deliver_again(self, report: Any) -> None:
+        """Send a report of the test's choice: late, doubled, from another attempt."""
+        self._deliver(report)
+
+
+class ManualExecutor:
+    """Keeps every attempt it is asked to launch, and runs none.
+
+    Args:
+        monotonic: The clock that checkpoints are noted with, such as ``FakeClock().monotonic``.
+        killable: Whether its workers can be ended by force, as processes can.
+    """
+
+    name = "manual"
+
+    def __init__(self, monotonic: Callable[[], float] = lambda: 0.0, *, killable: bool = False) -> None:
+        self.launched: list[ManualExecution] = []
+        self.closed = False
+        self._monotonic = monotonic
+        self._killable = killable
+
+    def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Accepts everything."""
+
+    def launch(self, request: AttemptRequest, deliver: Deliver) -> ManualExecution:
+        """Keep the attempt."""
+        execution = ManualExecution(request, deliver, self._monotonic, killable=self._killable)
+        self.launched.append(execution)
+        return execution
+
+    def of(self, task_id: str) -> ManualExecution:
+        """The newest attempt of a record.
+
+        Raises:
+            LookupError: When none was launched.
+        """
+        for execution in reversed(self.launched):
+            if execution.request.task_id == task_id:
+                return execution
+        raise LookupError(f"no attempt of {task_id} was launched")
+
+    @property
+    def running(self) -> list[ManualExecution]:
+        """Attempts that have not ended."""
+        return [execution for execution in self.launched if execution.running]
+
+    def close(self) -> None:
+        """Note it."""
+        self.closed = True
+
+
+def _told(reason: StopReason, how: str) -> Failure:
+    kind = FailureKind(reason.value) if reason.value in {k.value for k in TIMEOUT_KINDS} else FailureKind.CANCELLED
+    return Failure(kind, how, retryable=kind in TIMEOUT_KINDS)
