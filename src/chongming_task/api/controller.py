@@ -36,6 +36,7 @@ __all__ = ["Controller"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_START = Asked(Verb.START)
 _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "thread": ThreadExecutor,
     "inline": InlineExecutor,
@@ -209,8 +210,7 @@ class Controller(Steering, Queries):
         self._link.check_open()
         options = Options(args, kwargs, name, retry, timeout, tags, priority, bucket_key)
         live = self._submissions.make(target, positional, keywords, options)
-        trigger = Asked(Verb.START) if start else None
-        self._link.run(live, lambda: self._link.engine.submit(live, trigger))
+        self._link.run(live, lambda: self._link.engine.submit(live, _START if start else None))
         return TaskHandle(self, live)
 
     def handle(self, task_id: str) -> TaskHandle[Any]:

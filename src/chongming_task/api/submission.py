@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from chongming_task.api.registry import TaskRegistry
-from chongming_task.api.task import TaskSpec, checked_name, checked_policy, checked_tags, spec_of
-from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, TaskPolicy, Timeout
+from chongming_task.api.task import TaskSpec, checked_name, checked_tags, spec_of
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.errors import ConfigurationError
@@ -19,8 +18,7 @@ from chongming_task.runtime.live import LiveTask, Work
 __all__ = ["Options", "Submissions", "limit_keys"]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What a submission may say beside the arguments; None leaves the task's default."""
 
     args: Iterable[Any] | None = None
@@ -91,10 +89,7 @@ class Submissions:
         spec = self.registry.get(target) if isinstance(target, str) else spec_of(target)
         args, kwargs = _arguments(spec, args, kwargs, options)
         self._executor.check(spec.function, args, kwargs)
-        policy = TaskPolicy(
-            spec.retry if options.retry is None else checked_policy("retry", options.retry, RetryPolicy),
-            spec.timeout if options.timeout is None else checked_policy("timeout", options.timeout, Timeout),
-        )
+        policy = spec.policy_with(options.retry, options.timeout)
         tags = spec.tags if options.tags is None else spec.tags | checked_tags(options.tags)
         bucket = self._bucket(options.bucket_key)
         snapshot = TaskSnapshot(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from chongming_task.api.signature import Shape, shape_of
-from chongming_task.core.policies import RetryPolicy, Timeout
+from chongming_task.core.policies import RetryPolicy, TaskPolicy, Timeout
 from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.context import TaskContext
@@ -25,11 +25,23 @@ class TaskSpec:
 
     name: str
     function: Callable[..., Any]
-    retry: RetryPolicy = RetryPolicy()
-    timeout: Timeout = Timeout()
+    policy: TaskPolicy = TaskPolicy()
     tags: frozenset[str] = frozenset()
     priority: int | None = None  # None: the controller's
     shape: Shape = field(default_factory=Shape)  # the arguments it takes
+
+    def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
+        """The task's policies, but for those given.
+
+        Raises:
+            ConfigurationError: For a value of the wrong class.
+        """
+        if retry is None and timeout is None:
+            return self.policy
+        return TaskPolicy(
+            self.policy.retry if retry is None else checked_policy("retry", retry, RetryPolicy),
+            self.policy.timeout if timeout is None else checked_policy("timeout", timeout, Timeout),
+        )
 
 
 class TaskFunction(Generic[P, R]):
@@ -69,8 +81,7 @@ class TaskFunction(Generic[P, R]):
         changed = replace(
             spec,
             name=spec.name if name is None else checked_name(name),
-            retry=spec.retry if retry is None else checked_policy("retry", retry, RetryPolicy),
-            timeout=spec.timeout if timeout is None else checked_policy("timeout", timeout, Timeout),
+            policy=spec.policy_with(retry, timeout),
             tags=spec.tags if tags is None else checked_tags(tags),
             priority=spec.priority if priority is None else priority,
         )
@@ -187,7 +198,7 @@ def task(
         ... def fetch(ctx: TaskContext, url: str) -> int:
         ...     ctx.checkpoint()
         ...     return len(url)
-        >>> fetch.spec.retry.max_attempts
+        >>> fetch.spec.policy.retry.max_attempts
         3
     """
 
@@ -195,12 +206,10 @@ def task(
         spec = _make_spec(
             decorated,
             name,
-            retry=RetryPolicy() if retry is None else checked_policy("retry", retry, RetryPolicy),
-            timeout=Timeout() if timeout is None else checked_policy("timeout", timeout, Timeout),
             tags=checked_tags(tags),
             priority=priority,
         )
-        return TaskFunction(decorated, spec)
+        return TaskFunction(decorated, replace(spec, policy=spec.policy_with(retry, timeout)))
 
     return decorate if function is None else decorate(function)
 

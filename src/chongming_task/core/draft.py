@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from chongming_task.core.effects import Effect
 from chongming_task.core.failures import Failure
@@ -19,8 +18,7 @@ S = TaskStatus
 _NEEDS_WORKER = frozenset({S.RUNNING, S.STOPPING, S.LOST})  # ways out of PAUSED that only a live attempt can take
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What a trigger made of a record."""
 
     snapshot: TaskSnapshot

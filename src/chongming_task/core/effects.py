@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from chongming_task.core.triggers import Timer
 
@@ -29,8 +30,7 @@ class Signal(StrEnum):
     RESUME = "resume"
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """Start the attempt on a worker."""
 
     attempt: int

@@ -7,9 +7,10 @@ contract suites in ``chongming_task.testing``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.policies import RetryPolicy
@@ -46,8 +47,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptRequest:
+class AttemptRequest(NamedTuple):
     """Everything a worker needs for one attempt. It holds no lock, queue or token, so it can cross to a process."""
 
     task_id: str
@@ -55,7 +55,7 @@ class AttemptRequest:
     attempt: int
     target: Callable[..., Any]
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = MappingProxyType({})
     takes_context: bool = False  # the target's first parameter is the TaskContext
     retry: RetryPolicy = RetryPolicy()  # tells which exceptions are worth another attempt
     limit_seconds: float | None = None  # per attempt, for ctx.deadline
@@ -156,8 +156,7 @@ class Executor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One record's change within a commit: all of it is stored, or nothing."""
 
     snapshot: TaskSnapshot

@@ -122,16 +122,14 @@ class Engine:
         """
         busy = False
         for call, args in self.inbox.drain(self._patience(timeout)):
-            busy = True
-            self._now = Now(self.clock.now())
+            if not busy:
+                busy, self._now = True, Now(self.clock.now())
             try:
                 call(*args)
             except Exception:  # one bad message must not end the engine
                 _logger.exception("the engine could not handle %s", getattr(call, "__name__", call))
-        self._now = Now(self.clock.now())
-        for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
-            busy = True
-            self._fire(task_id, timer)
+        if self.timers:
+            self._fire_due()
         self._dispatch()
         return self._settle() or busy
 
@@ -223,6 +221,11 @@ class Engine:
         self.supervisor.set_timer(live, Timer.PROGRESS, PROGRESS_SECONDS)
         if self.bus.listening:
             self._events.append(narrate.progressed(live.draft, progress, self._now.utc))
+
+    def _fire_due(self) -> None:
+        for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
+            self._now = Now(self.clock.now())
+            self._fire(task_id, timer)
 
     def _fire(self, task_id: str, timer: Timer) -> None:
         live = self.tasks.get(task_id)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.limits import AttemptWatch
@@ -16,13 +17,12 @@ from chongming_task.core.triggers import Timer
 __all__ = ["LiveTask", "Waiter", "Work"]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """What to run: the recipe of a record, kept in memory only."""
 
     target: Callable[..., Any]
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = MappingProxyType({})
     takes_context: bool = False
 
 

@@ -1,0 +1,138 @@
+"""The way from any thread to the engine and back: post, wait for the answer, wait for a state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from chongming_task.core.ports import TaskStore
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.triggers import Trigger
+from chongming_task.errors import ControllerClosed, UnknownTask
+from chongming_task.runtime.driver import Driver
+from chongming_task.runtime.engine import Answer, Engine
+from chongming_task.runtime.executors.inline import InlineExecutor
+from chongming_task.runtime.live import LiveTask, Waiter
+
+__all__ = ["EngineLink"]
+
+
+class EngineLink:
+    """What the facade and its handles share.
+
+    Args:
+        engine: Owns the records.
+        driver: Makes it tick.
+    """
+
+    def __init__(self, engine: Engine, driver: Driver) -> None:
+        self.engine = engine
+        self.driver = driver
+        self.closed = False
+
+    @property
+    def store(self) -> TaskStore:
+        """Where records are kept."""
+        return self.engine.journal.store
+
+    def check_open(self) -> None:
+        """Refuse work after the end.
+
+        Raises:
+            ControllerClosed: After ``close``.
+        """
+        if self.closed:
+            raise ControllerClosed("this controller is closed; make a new one")
+
+    def find(self, task_id: str) -> LiveTask | None:
+        """A record in memory, also one that was posted a moment ago."""
+        live = self.engine.tasks.get(task_id)
+        if live is None and not self.closed:
+            self.sync()
+            live = self.engine.tasks.get(task_id)
+        return live
+
+    def snapshot(self, task_id: str) -> TaskSnapshot:
+        """The record as it stands, from memory or the store.
+
+        Raises:
+            UnknownTask: When there is none.
+        """
+        live = self.find(task_id)
+        found = live.snapshot if live is not None else self.store.get(task_id)
+        if found is None:
+            raise UnknownTask(f"no task {task_id!r} in this controller or its store")
+        return found
+
+    def ask(self, task_id: str, trigger: Trigger) -> Answer:
+        """Apply a verb, and wait for the engine's answer: what it changed is stored when this returns.
+
+        Raises:
+            TaskError: What the engine refused it with.
+        """
+        self.check_open()
+        event = threading.Event()
+        answers: list[Answer] = []
+
+        def done(found: Sequence[Answer]) -> None:
+            answers.extend(found)
+            event.set()
+
+        self.engine.ask([task_id], trigger, done)
+        self.driver.wait(event)
+        answer = answers[0]
+        if answer.error is not None:
+            raise answer.error
+        return answer
+
+    def ask_and_run(self, task_id: str, trigger: Trigger) -> None:
+        """Apply a verb that may start an attempt; with the inline executor the attempt runs here."""
+        live = self.find(task_id)
+        if live is None:
+            self.ask(task_id, trigger)
+        else:
+            self.run(live, lambda: self.ask(task_id, trigger))
+
+    def run(self, live: LiveTask, post: Callable[[], object]) -> None:
+        """Post what may start an attempt of ``live``; with the inline executor, run its attempts in this thread."""
+        executor = self.engine.supervisor.executor
+        if not isinstance(executor, InlineExecutor):
+            post()
+            return
+
+        def begin(look_again: Callable[[], None]) -> Callable[[], bool]:
+            post()
+            self.sync()
+            live.subscribe(Waiter(lambda task: task.is_at_rest, look_again))
+            return lambda: not live.snapshot.is_at_rest
+
+        executor.serve(live.snapshot.task_id, begin)
+
+    def wait_until(self, live: LiveTask, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
+        """Wait until a record satisfies; False when the time ran out first."""
+        event = threading.Event()
+        waiter = Waiter(satisfied, event.set)
+        if not live.subscribe(waiter):
+            return True
+        try:
+            return self.driver.wait(event, timeout)
+        finally:
+            live.unsubscribe(waiter)
+
+    def sync(self) -> None:
+        """Wait until everything posted so far is stored and published, so that readers see their own writes."""
+        if not self.closed:
+            self.call(lambda: None)
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Run a function of our own on the engine thread, and wait for it."""
+        event = threading.Event()
+
+        def done() -> None:
+            try:
+                function()
+            finally:
+                event.set()
+
+        self.engine.call(done)
+        self.driver.wait(event)

@@ -1,0 +1,128 @@
+"""The questions of the facade: what there is, and how it stands. Part of :class:`~chongming_task.Controller`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import cast
+
+from chongming_task.api.link import EngineLink
+from chongming_task.core.events import Event
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
+from chongming_task.core.states import TaskStatus
+from chongming_task.runtime.bus import Subscription
+from chongming_task.runtime.ready_queue import ReadyQueue
+
+__all__ = ["Queries"]
+
+
+class Queries:
+    """The questions. They see everything this process has posted before."""
+
+    _link: EngineLink
+
+    def get(self, task_id: str) -> TaskSnapshot:
+        """The record as it stands.
+
+        Raises:
+            UnknownTask: When there is none.
+        """
+        return self._link.snapshot(task_id)
+
+    def list_tasks(
+        self,
+        *,
+        status: TaskStatus | str | Iterable[TaskStatus | str] | None = None,
+        tag: str | None = None,
+        name_prefix: str | None = None,
+        pipeline_run_id: str | None = None,
+        limit: int | None = None,
+    ) -> list[TaskSnapshot]:
+        """The records that match, oldest first.
+
+        Args:
+            status: One status or several.
+            tag: A tag they carry.
+            name_prefix: How their names begin.
+            pipeline_run_id: The run they belong to.
+            limit: At most that many, the newest.
+        """
+        self._link.sync()
+        query = TaskQuery.of(
+            status=status, tag=tag, name_prefix=name_prefix, pipeline_run_id=pipeline_run_id, limit=limit
+        )
+        return self._link.store.query(query)
+
+    def counts(self, *, pipeline_run_id: str | None = None) -> dict[TaskStatus, int]:
+        """How many records are in each status; every status is a key."""
+        self._link.sync()
+        return dict.fromkeys(TaskStatus, 0) | self._link.store.counts(pipeline_run_id)
+
+    def attempts(self, task_id: str) -> list[AttemptRecord]:
+        """The tries of a record, first to last."""
+        self._link.sync()
+        return self._link.store.attempts(task_id)
+
+    def transitions(self, task_id: str, *, since_version: int = 0) -> list[Transition]:
+        """The audit trail of a record after that version."""
+        self._link.sync()
+        return self._link.store.transitions(task_id, since_version)
+
+    def abandoned(self) -> list[TaskSnapshot]:
+        """Records with a worker that was given up and still runs in the background."""
+        lives = list(self._link.engine.tasks.values())
+        return [live.snapshot for live in lives if any(w.running for w in list(live.given_up.values()))]
+
+    def waiting_for(self, task_id: str) -> list[str]:
+        """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn."""
+        found: list[str] = []
+        self._link.call(lambda: found.extend(_describe(self._link.engine.ready, task_id)))
+        return found
+
+    @property
+    def persist_failures(self) -> list[str]:
+        """What the store could not do, oldest first; empty is healthy."""
+        return list(self._link.engine.journal.failures)
+
+    @property
+    def desynced_tasks(self) -> list[str]:
+        """Records that somebody else wrote; this controller no longer writes them."""
+        return list(self._link.engine.journal.desynced)
+
+    def watch(
+        self, callback: Callable[[Event], None], *, task_id: str | None = None, types: Iterable[type[Event]] = ()
+    ) -> Subscription:
+        """Have events told to ``callback``, on a thread of its own.
+
+        Args:
+            callback: Takes one event. It may be slow or raise: no task notices, and progress it cannot keep up with is
+                dropped and counted.
+            task_id: Only of that record.
+            types: Only of these classes; default: all.
+
+        Returns:
+            The subscription; ``close()`` ends it.
+        """
+        wanted = tuple(types) or (Event,)
+
+        def accepts(event: Event) -> bool:
+            return isinstance(event, wanted) and (task_id is None or event.task_id == task_id)
+
+        return self._link.engine.bus.subscribe(callback, accepts)
+
+    def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None]) -> Callable[[], None]:
+        """For views: called on the engine thread with every batch of changed records; must be quick and not raise.
+
+        Returns:
+            The function that ends it.
+        """
+        return self._link.engine.bus.tap(callback)
+
+
+def _describe(ready: ReadyQueue, task_id: str) -> list[str]:
+    found = []
+    for key in ready.waits_for(task_id):
+        used, size = ready.usage(key)
+        kind, name = cast("tuple[str, object]", key)
+        found.append(f"{kind} {name} ({used}/{size})")
+    return found

@@ -1,0 +1,262 @@
+"""The verbs of the facade: what a caller can ask of a record. Part of :class:`~chongming_task.Controller`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chongming_task.api.link import EngineLink
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.rules import KILL_SECONDS
+from chongming_task.core.states import TERMINAL, TaskStatus, Verb
+from chongming_task.core.triggers import Asked, Forced
+from chongming_task.core.verbs import refusal
+from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.context import running_task_id
+from chongming_task.runtime.engine import Answer
+
+__all__ = ["Steering", "seconds_of"]
+
+S = TaskStatus
+
+
+def seconds_of(name: str, value: Any) -> float:
+    """A caller's number of seconds.
+
+    Raises:
+        ConfigurationError: When it is no number, negative, or without end.
+    """
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < float("inf"):
+        raise ConfigurationError(f"{name} must be a number of seconds, 0 or more, got {value!r}")
+    return float(value)
+
+
+class Steering:
+    """The verbs. Each waits until its change is stored, and raises what the rules refuse it with.
+
+    An unknown id raises UnknownTask, a closed controller ControllerClosed.
+    """
+
+    _link: EngineLink
+
+    def start(self, task_id: str) -> None:
+        """Start a pending record. Nothing to do when it has started.
+
+        Raises:
+            InvalidTransition: When it has ended.
+            UnknownTask: For an unknown id, as with all verbs.
+        """
+        self._link.ask_and_run(task_id, Asked(Verb.START))
+
+    def stop(
+        self,
+        task_id: str,
+        *,
+        graceful: bool = True,
+        timeout: float = 10.0,
+        wait: bool = True,
+        reason: str | None = None,
+        actor: str = "user",
+    ) -> bool:
+        """Stop a record: it gets ``timeout`` seconds to reach a checkpoint and clean up.
+
+        A thread that does not obey in time cannot be killed: it is given up, and the record is LOST, not STOPPED. The
+        window is kept by the engine, whether or not anybody waits.
+
+        Args:
+            task_id: The record.
+            graceful: False gives it no time.
+            timeout: Seconds of grace.
+            wait: False returns once it is asked.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
+        Returns:
+            True when it has stopped (or ended by itself meanwhile); False when that is not confirmed.
+
+        Raises:
+            InvalidTransition: When it has ended in another way.
+        """
+        return self._end(
+            task_id, Asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)), wait
+        )
+
+    def cancel(
+        self,
+        task_id: str,
+        reason: str | None = None,
+        *,
+        timeout: float = 10.0,
+        wait: bool = True,
+        actor: str = "user",
+    ) -> bool:
+        """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else."""
+        return self._end(task_id, Asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
+
+    def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
+        self._link.ask(task_id, asked)
+        if wait and task_id != running_task_id():  # a task that stops itself must not wait for itself
+            patience = (asked.window if asked.graceful else 0.0) + 2 * KILL_SECONDS
+            self._wait_for(task_id, lambda task: task.is_terminal, patience)
+        status = self._link.snapshot(task_id).status
+        return status in TERMINAL and status is not S.LOST
+
+    def pause(
+        self,
+        task_id: str,
+        *,
+        timeout: float = 30.0,
+        wait: bool = True,
+        reason: str | None = None,
+        actor: str = "user",
+    ) -> bool:
+        """Hold a record: a running one at its next checkpoint, keeping its slots; a waiting one before its start.
+
+        A task that reaches no checkpoint in time goes on running, and its record says so.
+
+        Args:
+            task_id: The record.
+            timeout: Seconds it has to reach a checkpoint.
+            wait: False returns once it is asked.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
+        Returns:
+            True when it is held; False when that is not confirmed.
+
+        Raises:
+            InvalidTransition: When it is pending, blocked, stopping or has ended.
+        """
+        window = seconds_of("timeout", timeout)
+        self._link.ask(task_id, Asked(Verb.PAUSE, actor, reason, window=window))
+        if wait and task_id != running_task_id():
+            self._wait_for(task_id, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
+        return self._link.snapshot(task_id).status is S.PAUSED
+
+    def resume(self, task_id: str, *, reason: str | None = None, actor: str = "user") -> None:
+        """Let a paused record go on, or withdraw a pause that has not come true.
+
+        Raises:
+            InvalidTransition: When it is neither paused nor on its way.
+        """
+        self._link.ask_and_run(task_id, Asked(Verb.RESUME, actor, reason))
+
+    def retry(self, task_id: str, *, force: bool = False, reason: str | None = None, actor: str = "user") -> None:
+        """Try a record again: one that failed, was stopped, cancelled or lost; or at once one that waits to retry.
+
+        Args:
+            task_id: The record.
+            force: Grant one attempt beyond ``max_attempts``; and on a LOST record whose worker still runs, accept two
+                copies at once.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
+        Raises:
+            AttemptsExhausted: When all attempts are used, without ``force``.
+            StillRunning: When its lost worker still runs, without ``force``.
+            InvalidTransition: When it is not in a state to be retried.
+        """
+        self._link.ask_and_run(task_id, Asked(Verb.RETRY, actor, reason, force=force))
+
+    def skip(self, task_id: str, reason: str | None = None, *, actor: str = "user") -> None:
+        """Pass over a record that has not begun, or has failed.
+
+        Raises:
+            InvalidTransition: When it runs, or has ended in another way.
+        """
+        self._link.ask(task_id, Asked(Verb.SKIP, actor, reason))
+
+    def reset(
+        self,
+        task_id: str,
+        *,
+        confirm: bool = False,
+        force: bool = False,
+        reason: str | None = None,
+        actor: str = "user",
+    ) -> None:
+        """Forget a record's attempts and put it back to PENDING; the audit trail stays.
+
+        Args:
+            task_id: The record.
+            confirm: Must be True.
+            force: Also when its lost worker still runs.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
+        Raises:
+            ConfigurationError: Without ``confirm``.
+            InvalidTransition: While it holds a worker.
+        """
+        if not confirm:
+            raise ConfigurationError("reset forgets all attempts of the record; write reset(..., confirm=True)")
+        self._link.ask(task_id, Asked(Verb.RESET, actor, reason, force=force))
+
+    def force_transition(self, task_id: str, to: TaskStatus | str, *, reason: str, actor: str) -> None:
+        """Set a status by hand, past all rules: the way out when an operator knows better.
+
+        It goes into the audit trail as an override and the record is marked ``overridden``. A live attempt is detached:
+        it is told to stop, and what becomes of it is noted but does not count.
+
+        Args:
+            task_id: The record.
+            to: The new status.
+            reason: Why; must not be empty.
+            actor: Who; must not be empty.
+
+        Raises:
+            ConfigurationError: For an unknown status, or an empty word.
+        """
+        try:
+            target = TaskStatus(to)
+        except ValueError:
+            known = ", ".join(s.value for s in TaskStatus)
+            raise ConfigurationError(f"{to!r} is no status; the statuses are {known}") from None
+        self._link.ask_and_run(task_id, Forced(target, actor, reason))
+
+    def can(self, task_id: str, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
+        """Whether a verb would be accepted, and if not, why; changes nothing.
+
+        Raises:
+            ConfigurationError: For an unknown verb.
+        """
+        try:
+            wanted = Verb(verb)
+        except ValueError:
+            raise ConfigurationError(f"{verb!r} is no verb; the verbs are {', '.join(Verb)}") from None
+        refused = refusal(self._link.snapshot(task_id), wanted, force=force)
+        return refused is None, None if refused is None else str(refused)
+
+    def ask(
+        self,
+        verb: Verb,
+        task_ids: Sequence[str],
+        *,
+        actor: str,
+        done: Callable[[list[Answer]], None],
+        reason: str | None = None,
+        force: bool = False,
+        graceful: bool = True,
+        timeout: float | None = None,
+    ) -> None:
+        """Post a verb for several records and return at once; for panels and other senders that must not block.
+
+        Args:
+            verb: What to do.
+            task_ids: The records.
+            actor: Who asks.
+            done: Called on the engine thread with one answer per id, in order; must be quick and not raise.
+            reason: Why.
+            force: See :meth:`retry`.
+            graceful: See :meth:`stop`.
+            timeout: Seconds of grace for stop and cancel (default 10), or for a pause to come true (default 30).
+        """
+        self._link.check_open()
+        window = timeout if timeout is not None else 30.0 if verb is Verb.PAUSE else 10.0
+        trigger = Asked(verb, actor, reason, force, graceful, seconds_of("timeout", window))
+        self._link.engine.ask(task_ids, trigger, done)
+
+    def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
+        live = self._link.find(task_id)
+        if live is not None:
+            self._link.wait_until(live, satisfied, timeout)
