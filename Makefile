@@ -82,6 +82,7 @@ layers: $(INSTALLED)
 	$(BIN)/lint-imports --no-logo
 
 front-check: $(NODE_MODULES)
+	@! grep -n '"resolved":' package-lock.json || { echo "package-lock.json names download addresses: keep .npmrc and run npm install again"; exit 1; }
 	npm run --silent typecheck
 	npm run --silent lint
 	npm run --silent test
