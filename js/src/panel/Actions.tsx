@@ -17,13 +17,13 @@ export function Actions(props: ActionsProps) {
   const first: Verb = outcomes.resume === "a" ? "resume" : "pause";
   return (
     <div class="cmt-cell cmt-col-actions" role="gridcell">
-      <Action {...props} verb={first} icon={first} />
+      <Action {...props} verb={first} icon={first === "pause" ? "bars" : "play"} />
       {status === "stopping" ? (
-        <Action {...props} verb="stop" icon="stop-now" atOnce />
+        <Action {...props} verb="stop" icon="square-now" atOnce />
       ) : (
-        <Action {...props} verb="stop" icon="stop" />
+        <Action {...props} verb="stop" icon="square" />
       )}
-      <Action {...props} verb="retry" icon="retry" />
+      <Action {...props} verb="retry" icon="again" />
     </div>
   );
 }

@@ -6,8 +6,12 @@ import type { PanelSession } from "./session.ts";
 import { Titles } from "./Titles.tsx";
 import { ROW_HEIGHT, useVirtualRows } from "./virtual_rows.ts";
 
-/** More rows scroll. */
-const ROWS_IN_SIGHT = 15;
+/** More rows scroll; half a row at the lower edge shows that they do. */
+const ROWS_IN_SIGHT = 14;
+
+function bodyHeight(rows: number): number {
+  return (rows > ROWS_IN_SIGHT ? ROWS_IN_SIGHT + 0.5 : Math.max(rows, 1)) * ROW_HEIGHT;
+}
 
 export function Grid({ session }: { session: PanelSession }) {
   const rows = session.rows();
@@ -31,7 +35,7 @@ export function Grid({ session }: { session: PanelSession }) {
         class="cmt-body"
         ref={scroller}
         role="presentation"
-        style={{ height: `${Math.min(Math.max(rows.length, 1), ROWS_IN_SIGHT) * ROW_HEIGHT}px` }}
+        style={{ height: `${bodyHeight(rows.length)}px` }}
         onPointerMove={() => session.pointer(true)}
         onPointerLeave={() => session.pointer(false)}
       >

@@ -1,20 +1,66 @@
-/** The few icons of the panel, drawn on a grid of 16 in the colour of the text around them. */
+/** Status glyphs and button icons, drawn on a grid of 16 in the colour of the text around them. */
 
-const SHAPES = {
-  pause: "M4.5 3h2.6v10H4.5zM8.9 3h2.6v10H8.9z",
-  resume: "M5 2.9v10.2L13 8z",
-  stop: "M3.8 3.8h8.4v8.4H3.8z",
-  "stop-now": "M2.2 3.8h7.6v7.6H2.2zM11.8 3.2h2v6h-2zM11.8 10.4h2v2h-2z",
-  retry:
-    "M8 3.2a4.8 4.8 0 1 0 4.7 5.8h-1.7A3.2 3.2 0 1 1 8 4.8c.9 0 1.7.4 2.3 1L8.4 7.6h4.9V2.8l-1.9 1.8A4.8 4.8 0 0 0 8 3.2z",
-} as const;
+import type { ComponentChild } from "preact";
+import type { Glyph } from "../tasks/statuses.ts";
+
+const RING = <circle cx="8" cy="8" r="4.75" />;
+const AGAIN = (
+  <>
+    <path d="M12.6 8A4.6 4.6 0 1 1 11.2 4.7" />
+    <path d="M12.9 2.4v3.1H9.8" />
+  </>
+);
+
+/** Lines, unless a shape says that it is filled. */
+const SHAPES: Record<Glyph | "play" | "square-now", ComponentChild> = {
+  ring: RING,
+  dashes: <circle cx="8" cy="8" r="4.75" stroke-dasharray="2.2 1.53" />,
+  quarter: (
+    <>
+      {RING}
+      <path class="cmt-solid" d="M8 8V3.25A4.75 4.75 0 0 1 12.75 8z" />
+    </>
+  ),
+  disc: <circle class="cmt-solid" cx="8" cy="8" r="4.75" />,
+  half: (
+    <>
+      {RING}
+      <path class="cmt-solid" d="M8 3.25a4.75 4.75 0 0 0 0 9.5z" />
+    </>
+  ),
+  bars: <path class="cmt-solid" d="M4.6 3.4h2.4v9.2H4.6zM9 3.4h2.4v9.2H9z" />,
+  again: AGAIN,
+  square: <path class="cmt-solid" d="M4 4h8v8H4z" />,
+  "square-now": <path class="cmt-solid" d="M2 4h8v8H2zM12 3.4h2v5.4h-2zM12 10.2h2v2h-2z" />,
+  check: <path d="m3.6 8.4 3 3 5.8-6.6" />,
+  cross: <path d="m4.4 4.4 7.2 7.2m0-7.2-7.2 7.2" />,
+  question: (
+    <>
+      <path d="M5.7 5.6a2.3 2.3 0 1 1 3.5 2c-.8.5-1.2.9-1.2 1.8" />
+      <path d="M8 12.2v.1" />
+    </>
+  ),
+  barred: (
+    <>
+      {RING}
+      <path d="m4.8 11.2 6.4-6.4" />
+    </>
+  ),
+  over: (
+    <>
+      <path d="M2.8 10.6c1-5.4 8.2-6.2 9.9-1.6" />
+      <path d="M13.2 5.6v3.6H9.6" />
+    </>
+  ),
+  play: <path class="cmt-solid" d="M5 3.2v9.6L12.8 8z" />,
+};
 
 export type IconName = keyof typeof SHAPES;
 
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="cmt-icon" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
-      <path d={SHAPES[name]} fill="currentColor" />
+      {SHAPES[name]}
     </svg>
   );
 }

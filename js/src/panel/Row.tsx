@@ -6,6 +6,7 @@ import { elapsedMs } from "../tasks/order.ts";
 import { statusCountdown } from "../tasks/status_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import { Actions } from "./Actions.tsx";
+import { Icon } from "./Icon.tsx";
 import { ProgressCell } from "./ProgressCell.tsx";
 import type { PanelSession } from "./session.ts";
 import { ROW_HEIGHT } from "./virtual_rows.ts";
@@ -59,9 +60,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
         />
       </div>
       <div class={`cmt-cell cmt-col-status cmt-tone-${STATUS_LOOKS[status].tone}`} role="gridcell">
-        <span class="cmt-glyph" aria-hidden="true">
-          {STATUS_LOOKS[status].glyph}
-        </span>
+        <Icon name={STATUS_LOOKS[status].glyph} />
         {statusCountdown(table, row, now)}
       </div>
       <div class="cmt-cell cmt-col-name" role="gridcell" title={name}>

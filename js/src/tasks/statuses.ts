@@ -4,28 +4,44 @@ import type { Status } from "../wire/protocol.ts";
 
 export type Tone = "grey" | "blue" | "amber" | "green" | "red" | "purple";
 
+/** A shape beside the word. They are drawn, not written: fonts lack some of the signs, or make coloured pictures of them. */
+export type Glyph =
+  | "ring"
+  | "dashes"
+  | "quarter"
+  | "disc"
+  | "half"
+  | "bars"
+  | "again"
+  | "square"
+  | "check"
+  | "cross"
+  | "question"
+  | "barred"
+  | "over";
+
 export interface StatusLook {
-  glyph: string;
+  glyph: Glyph;
   tone: Tone;
   word: string;
 }
 
 export const STATUS_LOOKS: Record<Status, StatusLook> = {
-  pending: { glyph: "○", tone: "grey", word: "pending" },
-  blocked: { glyph: "◌", tone: "grey", word: "blocked" },
-  queued: { glyph: "○", tone: "grey", word: "queued" },
-  starting: { glyph: "◔", tone: "blue", word: "starting" },
-  running: { glyph: "●", tone: "blue", word: "running" },
-  pausing: { glyph: "◐", tone: "amber", word: "pausing…" },
-  paused: { glyph: "⏸", tone: "amber", word: "paused" },
-  retry_wait: { glyph: "↻", tone: "amber", word: "retries soon" },
-  stopping: { glyph: "■", tone: "amber", word: "stopping…" },
-  succeeded: { glyph: "✓", tone: "green", word: "done" },
-  failed: { glyph: "✕", tone: "red", word: "failed" },
-  stopped: { glyph: "■", tone: "grey", word: "stopped" },
-  cancelled: { glyph: "⊘", tone: "grey", word: "cancelled" },
-  skipped: { glyph: "⤼", tone: "grey", word: "skipped" },
-  lost: { glyph: "?", tone: "purple", word: "lost" },
+  pending: { glyph: "ring", tone: "grey", word: "pending" },
+  blocked: { glyph: "dashes", tone: "grey", word: "blocked" },
+  queued: { glyph: "ring", tone: "grey", word: "queued" },
+  starting: { glyph: "quarter", tone: "blue", word: "starting" },
+  running: { glyph: "disc", tone: "blue", word: "running" },
+  pausing: { glyph: "half", tone: "amber", word: "pausing…" },
+  paused: { glyph: "bars", tone: "amber", word: "paused" },
+  retry_wait: { glyph: "again", tone: "amber", word: "retries soon" },
+  stopping: { glyph: "square", tone: "amber", word: "stopping…" },
+  succeeded: { glyph: "check", tone: "green", word: "done" },
+  failed: { glyph: "cross", tone: "red", word: "failed" },
+  stopped: { glyph: "square", tone: "grey", word: "stopped" },
+  cancelled: { glyph: "barred", tone: "grey", word: "cancelled" },
+  skipped: { glyph: "over", tone: "grey", word: "skipped" },
+  lost: { glyph: "question", tone: "purple", word: "lost" },
 };
 
 /** What a chip filters by and a segment of the bar stands for, in the order both are drawn. */

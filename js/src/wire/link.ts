@@ -15,7 +15,7 @@ import {
 
 /** The part of an anywidget model that a view uses. */
 export interface WidgetModel {
-  get(name: "saved"): SavedTable | null | undefined;
+  get(name: "saved"): Partial<SavedTable> | null | undefined;
   on(event: string, callback: (...args: never[]) => void): void;
   off(event: string, callback: (...args: never[]) => void): void;
   send(content: ViewMessage): void;
@@ -50,6 +50,11 @@ interface Waiting {
   resolve(reply: Reply): void;
 }
 
+/** The trait is an empty object until the kernel has saved a table. */
+function isTable(saved: Partial<SavedTable> | null | undefined): saved is SavedTable {
+  return saved?.feed !== undefined;
+}
+
 export class Link {
   life: Life = "connecting";
   /** When a kernel in step with this view was last heard; null before the first reset. */
@@ -68,7 +73,7 @@ export class Link {
   ) {
     this.lastHeard = now();
     const onMessage = (message: KernelMessage) => this.receive(message);
-    const onSaved = () => this.readSaved();
+    const onSaved = () => this.onSaved();
     model.on("msg:custom", onMessage);
     model.on("change:saved", onSaved);
     const timer = setInterval(() => this.checkLife(), 1000);
@@ -81,8 +86,7 @@ export class Link {
 
   /** Shows what the widget was saved with, then asks the kernel for the present. */
   open(): void {
-    const saved = this.model.get("saved");
-    if (saved) this.listener.saved(saved);
+    this.showSaved();
     this.call("hello");
   }
 
@@ -138,10 +142,14 @@ export class Link {
   }
 
   /** A kernel that is busy with a cell cannot answer a call, but goes on saving the table. */
-  private readSaved(): void {
+  private onSaved(): void {
     this.hear();
+    if (this.life !== "live") this.showSaved();
+  }
+
+  private showSaved(): void {
     const saved = this.model.get("saved");
-    if (saved && this.life !== "live") this.listener.saved(saved);
+    if (isTable(saved)) this.listener.saved(saved);
   }
 
   /** Asks for a reset, once at a time. */

@@ -1,0 +1,186 @@
+"""The live panel of a controller: an anywidget that shows its tasks and carries clicks back.
+
+    controller.panel()
+
+The widget itself decides nothing. Clicks are checked by ``inbound`` and handed to ``controller.ask``, which never
+blocks; whatever goes to the browser goes through the pump's thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from chongming_task.notebook.extra import require
+from chongming_task.notebook.inbound import Refusal, SignalMessage, VerbRequest, parse
+from chongming_task.notebook.pump import PUMP, TaskSource
+from chongming_task.notebook.shell import SHELL, hear_clicks_while_a_cell_runs
+from chongming_task.notebook.static_table import html_table, text_table
+
+if TYPE_CHECKING:
+    import anywidget
+    import traitlets
+else:
+    anywidget = require("anywidget", "The panel")
+    traitlets = require("traitlets", "The panel")
+
+__all__ = ["Panel", "Steered", "panel"]
+
+logger = logging.getLogger(__name__)
+
+STATIC = Path(__file__).parent / "static"
+ACTOR = "user:panel"
+
+
+class Answer(Protocol):
+    """What became of one task a verb was asked for."""
+
+    @property
+    def task_id(self) -> str:
+        """The task."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the verb was accepted."""
+
+    @property
+    def acted(self) -> bool:
+        """Whether it changed anything; False when the task already was as asked."""
+
+    @property
+    def error(self) -> object | None:
+        """Why it was refused; its text is shown."""
+
+
+class Steered(TaskSource, Protocol):
+    """What a panel needs of a controller."""
+
+    @property
+    def ask(self) -> Callable[..., None]:
+        """``Controller.ask``: posts a verb for several tasks and calls ``done`` with an ``Answer`` for each."""
+
+
+class Panel(anywidget.AnyWidget):
+    """The live task table of a controller.
+
+    Args:
+        controller: Whose tasks are shown and steered.
+    """
+
+    _esm = STATIC / "panel.js"
+    _css = STATIC / "panel.css"
+
+    saved = traitlets.Dict().tag(sync=True)
+    """The first rows as last known: what a saved notebook shows without a kernel."""
+
+    def __init__(self, controller: Steered) -> None:
+        SHELL.watch()
+        self._controller = controller
+        self._feed = PUMP.feed_of(controller)
+        super().__init__(saved=self._feed.saved_table(_unix_ms()))
+        hear_clicks_while_a_cell_runs(self.comm)
+        self.on_msg(self._on_message)
+        self._outlet = PUMP.add(controller, self._feed, self)
+
+    # ---- called by the pump's thread
+
+    def deliver(self, message: dict[str, Any]) -> None:
+        """Sends a custom message to every view of this widget."""
+        self.send(message)
+
+    def save(self, table: dict[str, Any]) -> None:
+        """Replaces the saved table."""
+        self.saved = table
+
+    # ---- called by whichever thread handles comms
+
+    def _on_message(self, widget: Any, content: object, buffers: object) -> None:
+        """Checks a message and passes it on. Never raises: an exception here would end in somebody's cell."""
+        request_id = None
+        try:
+            message = parse(content, self._feed)
+            if isinstance(message, VerbRequest):
+                request_id = message.id
+                self._pass_on(message)
+            elif isinstance(message, SignalMessage):
+                PUMP.post(lambda: self._outlet.hear(message.signal, PUMP.now))
+            elif message.id is not None:
+                self._answer(_answer(message.id, error=message.error))
+            _tell_refusal(message)
+        except Exception as error:
+            logger.exception("a message of the panel could not be handled")
+            if request_id is not None:
+                self._answer(_answer(request_id, error=str(error) or type(error).__name__))
+
+    def _pass_on(self, request: VerbRequest) -> None:
+        unknown = [_result(task, ok=False, acted=False, error="no such task in this panel") for task in request.unknown]
+
+        def done(answers: Sequence[Answer]) -> None:
+            told = [_result(each.task_id, ok=each.ok, acted=each.acted, error=each.error) for each in answers]
+            self._answer(_answer(request.id, results=told + unknown))
+
+        if request.known:
+            self._controller.ask(request.verb, request.known, actor=ACTOR, done=done, **request.args)
+        else:
+            done([])
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        def queue() -> None:
+            self._outlet.hear(None, PUMP.now)
+            self._outlet.answer(message)
+
+        PUMP.post(queue)
+
+    # ---- showing and ending
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, **self._tables()}, metadata
+
+    def _tables(self) -> dict[str, str]:
+        feed = self._feed
+        rows = [feed.row(number) for number in feed.in_display_order()]
+        shown = (feed.title, feed.counts(), rows, _unix_ms() - feed.epoch_ms)
+        return {"text/plain": text_table(*shown), "text/html": html_table(*shown)}
+
+    def close(self) -> None:
+        """Takes the panel out of the notebook and stops sending to it."""
+        outlet = self.__dict__.get("_outlet")
+        if outlet is not None:
+            PUMP.remove(outlet)
+        super().close()
+
+
+def panel(controller: Steered) -> Panel:
+    """A live panel of a controller's tasks.
+
+    Args:
+        controller: Whose tasks are shown and steered.
+
+    Raises:
+        ConfigurationError: The extra ``notebook`` is not installed.
+    """
+    return Panel(controller)
+
+
+def _unix_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _tell_refusal(message: object) -> None:
+    if isinstance(message, Refusal):
+        logger.warning("a message of the panel was refused: %s", message.error)
+
+
+def _answer(request_id: str, *, error: str | None = None, results: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    return {"kind": "answer", "id": request_id, "ok": error is None, "error": error, "results": list(results)}
+
+
+def _result(task: str, *, ok: bool, acted: bool, error: object | None) -> dict[str, Any]:
+    return {"task": task, "ok": ok, "acted": acted, "error": None if error is None else str(error)}

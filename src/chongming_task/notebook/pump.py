@@ -1,0 +1,243 @@
+"""The one thread that talks to the browser, for all views of the process.
+
+Widgets may be touched by one thread only: two that set traits lose updates, and each short-lived thread that does
+leaves a socket behind. So everything that wants to reach a view is posted here: changes by the engine's tap, signals
+and answers by the comm handlers. The thread sleeps until something happens or is due, and ends with the last view.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.notebook.feed import Feed
+from chongming_task.notebook.outlet import Outlet, Port
+from chongming_task.notebook.shell import SHELL
+
+__all__ = ["PUMP", "Clock", "Pump", "TaskSource"]
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_ROUND = 0.05  # seconds between two rounds of a busy pump: bounds what it takes from the kernel
+
+
+class TaskSource(Protocol):
+    """What the pump needs of a controller."""
+
+    name: str | None  # what the views are headed with
+
+    def list_tasks(self) -> list[TaskSnapshot]:
+        """Every task as it stands."""
+
+    def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None], /) -> Callable[[], None]:
+        """Calls back with the latest snapshots after every change; returns how to end that."""
+
+
+class Clock:
+    """The time and the shell, as a round of the pump sees them; tests hand in their own."""
+
+    @property
+    def now(self) -> float:
+        """Seconds on a monotonic clock."""
+        return time.monotonic()
+
+    @property
+    def unix_ms(self) -> int:
+        """Wall clock, milliseconds."""
+        return time.time_ns() // 1_000_000
+
+    @property
+    def idle_since(self) -> float | None:
+        """When the kernel's last cell ended; None while one runs."""
+        return SHELL.idle_since
+
+
+@dataclass(slots=True)
+class _Line:
+    """One controller, its rows and the views of them. Touched by the pump's rounds only, but for the two deques."""
+
+    source: TaskSource
+    feed: Feed
+    news: deque[Sequence[TaskSnapshot]] = field(default_factory=deque)  # from the engine's thread
+    outlets: list[Outlet] = field(default_factory=list)
+    untap: Callable[[], None] | None = None
+
+
+class Pump:
+    """Carries changes and answers to the views.
+
+    Args:
+        clock: Tells the time.
+        threaded: False: no thread is started, and ``round()`` is called by hand.
+    """
+
+    def __init__(self, clock: Clock | None = None, *, threaded: bool = True) -> None:
+        self._clock = clock or Clock()
+        self._threaded = threaded
+        self._lock = threading.Lock()  # guards the lists of lines and outlets, and the thread
+        self._lines: list[_Line] = []
+        self._posts: deque[Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # ---- called from any thread
+
+    def feed_of(self, source: TaskSource) -> Feed:
+        """The rows of a controller, filled; all its views share them while it has any."""
+        with self._lock:
+            line = next((line for line in self._lines if line.source is source), None)
+        if line is not None:
+            return line.feed
+        feed = Feed(source.name or "", self._clock.unix_ms)
+        feed.absorb(source.list_tasks())
+        return feed
+
+    def add(self, source: TaskSource, feed: Feed, port: Port) -> Outlet:
+        """Begins to serve a view.
+
+        Args:
+            source: The controller.
+            feed: What ``feed_of`` gave for it.
+            port: The widget.
+        """
+        outlet = Outlet(feed, port, self._clock.now)
+        with self._lock:
+            line = next((line for line in self._lines if line.feed is feed), None)
+            if line is None:
+                line = _Line(source, feed)
+                self._lines.append(line)
+            line.outlets.append(outlet)
+            if self._threaded and self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="chongming-pump", daemon=True)
+                self._thread.start()
+        self._wake.set()
+        return outlet
+
+    def remove(self, outlet: Outlet) -> None:
+        """Ends serving a view; with the last one the thread ends."""
+        with self._lock:
+            for line in self._lines:
+                if outlet in line.outlets:
+                    line.outlets.remove(outlet)
+            left = [line for line in self._lines if not line.outlets]
+            self._lines = [line for line in self._lines if line.outlets]
+            last = not self._lines
+        self.post(outlet.close)
+        for line in left:
+            self.post(lambda line=line: _let_go(line))  # type: ignore[misc]
+        if last:
+            self.stop()
+
+    def post(self, action: Callable[[], None]) -> None:
+        """Has the pump's thread do something to an outlet. Never blocks.
+
+        Args:
+            action: Quick; it must not raise.
+        """
+        self._posts.append(action)
+        self._wake.set()
+
+    @property
+    def now(self) -> float:
+        """Seconds on the pump's monotonic clock."""
+        return self._clock.now
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Ends the thread, unless a view came meanwhile. Views made later start a new one.
+
+        Args:
+            timeout: Seconds to wait for a round that is under way.
+        """
+        with self._lock:
+            if self._lines:
+                return
+            thread, self._thread = self._thread, None
+        self._wake.set()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+        self._run_posts()
+
+    # ---- the thread
+
+    def _run(self) -> None:
+        me = threading.current_thread()
+        while self._thread is me:
+            began = self._clock.now
+            self._wake.clear()
+            try:
+                due = self.round()
+            except Exception:  # the pump serves every view: one fault must not silence them all
+                logger.exception("a round of the panel's publisher failed")
+                due = began + 1.0
+            if not self._wake.is_set():
+                self._wake.wait(None if due is None else max(due - self._clock.now, 0.0))
+            # Whatever woke us, a busy engine must not make this thread spin.
+            rest = began + SHORTEST_ROUND - self._clock.now
+            if rest > 0 and self._thread is me:
+                time.sleep(rest)
+
+    def round(self) -> float | None:
+        """Takes in what was posted and changed, and sends what is due. Returns when the next round is due."""
+        self._run_posts()
+        with self._lock:
+            lines = [(line, list(line.outlets)) for line in self._lines]
+        due: list[float] = []
+        for line, outlets in lines:
+            _follow(line, any(outlet.awake for outlet in outlets), self._wake.set)
+            if _take_in(line):
+                for outlet in outlets:
+                    outlet.changed(self._clock.now)
+            due += [at for outlet in outlets if (at := outlet.tick(self._clock)) is not None]
+        return min(due, default=None)
+
+    def _run_posts(self) -> None:
+        while self._posts:
+            self._posts.popleft()()
+
+
+def _take_in(line: _Line) -> bool:
+    """Drains the news; of several snapshots of a task the last one counts. Returns whether a row changed."""
+    latest: dict[str, TaskSnapshot] = {}
+    while line.news:
+        latest.update((task.task_id, task) for task in line.news.popleft())
+    return line.feed.absorb(latest.values())
+
+
+def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
+    """Listens to the controller while a view is awake, and only then."""
+    if not wanted:
+        _let_go(line)
+    elif line.untap is None:
+        line.untap = _nothing_to_undo
+
+        def hear(tasks: Sequence[TaskSnapshot]) -> None:
+            if tasks:
+                line.news.append(tasks)
+                wake()
+
+        try:
+            line.untap = line.source.tap(hear)
+            # What is committed from now on comes through the tap, after this: nothing is missed, nothing stays old.
+            line.news.appendleft(line.source.list_tasks())
+        except Exception as error:  # a closed controller, a store out of reach: the views keep what they show
+            logger.warning("the panel cannot follow its controller any more: %s", type(error).__name__)
+
+
+def _let_go(line: _Line) -> None:
+    untap, line.untap = line.untap or _nothing_to_undo, None
+    untap()
+    line.news.clear()
+
+
+def _nothing_to_undo() -> None:
+    """Stands in for the end of a tap that could not be had."""
+
+
+PUMP = Pump()
+"""The pump of this process. It has no thread while there is no view."""
