@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from chongming_task.core.failures import TIMEOUT_KINDS, Failure
+from chongming_task.core.query import status_of
 from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
-from chongming_task.core.states import TaskStatus
+from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import TaskExecutionError, TaskTimeout
 from chongming_task.runtime.live import LiveTask
 
@@ -101,6 +102,26 @@ class TaskHandle(Generic[R]):
         """
         if not self._controller._link.wait_until(self._live, lambda task: task.is_terminal, timeout):
             raise TimeoutError(f"{self.name!r} has not ended within {timeout:g} s: it is {self.status}")
+        return self.status
+
+    def wait_for(self, *statuses: TaskStatus | str, timeout: float | None = None) -> TaskStatus:
+        """Wait until it is in one of these states, or has ended without passing through one.
+
+        Args:
+            *statuses: Such as ``"running"``.
+            timeout: Seconds; None waits without end.
+
+        Returns:
+            The status it is in then.
+
+        Raises:
+            TimeoutError: When neither is so by then; it goes on.
+            ConfigurationError: For a status that does not exist.
+        """
+        wanted = {status_of(status) for status in statuses} | TERMINAL
+        if not self._controller._link.wait_until(self._live, lambda task: task.status in wanted, timeout):
+            names = " or ".join(str(status) for status in statuses)
+            raise TimeoutError(f"{self.name!r} is not {names} within {timeout:g} s: it is {self.status}")
         return self.status
 
     def result(self, timeout: float | None = None) -> R:

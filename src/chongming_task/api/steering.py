@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chongming_task.api.link import EngineLink
+from chongming_task.core.query import status_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.rules import KILL_SECONDS
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
@@ -207,12 +208,7 @@ class Steering:
         Raises:
             ConfigurationError: For an unknown status, or an empty word.
         """
-        try:
-            target = TaskStatus(to)
-        except ValueError:
-            known = ", ".join(s.value for s in TaskStatus)
-            raise ConfigurationError(f"{to!r} is no status; the statuses are {known}") from None
-        self._link.ask_and_run(task_id, Forced(target, actor, reason))
+        self._link.ask_and_run(task_id, Forced(status_of(to), actor, reason))
 
     def can(self, task_id: str, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and if not, why; changes nothing.

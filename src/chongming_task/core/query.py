@@ -10,7 +10,20 @@ from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["TaskQuery"]
+__all__ = ["TaskQuery", "status_of"]
+
+
+def status_of(name: TaskStatus | str) -> TaskStatus:
+    """The status a caller names.
+
+    Raises:
+        ConfigurationError: When there is none of that name.
+    """
+    try:
+        return TaskStatus(name)
+    except ValueError:
+        known = ", ".join(status.value for status in TaskStatus)
+        raise ConfigurationError(f"{name!r} is no status; the statuses are {known}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +52,8 @@ class TaskQuery:
         """
         if limit is not None and limit < 0:
             raise ConfigurationError(f"limit must be 0 or more, got {limit}")
-        try:
-            found = (
-                None if status is None else frozenset(map(TaskStatus, [status] if isinstance(status, str) else status))
-            )
-        except ValueError as wrong:
-            known = ", ".join(s.value for s in TaskStatus)
-            raise ConfigurationError(f"{wrong}; the statuses are {known}") from None
-        return cls(status=found, limit=limit, **rest)
+        names = [status] if isinstance(status, str) else status
+        return cls(status=None if names is None else frozenset(map(status_of, names)), limit=limit, **rest)
 
     def matches(self, task: TaskSnapshot) -> bool:
         """Whether the record passes; ``limit`` is not looked at."""
