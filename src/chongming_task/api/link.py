@@ -110,6 +110,8 @@ class EngineLink:
 
     def wait_until(self, live: LiveTask, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
         """Wait until a record satisfies; False when the time ran out first."""
+        if satisfied(live.snapshot):
+            return True
         event = threading.Event()
         waiter = Waiter(satisfied, event.set)
         if not live.subscribe(waiter):

@@ -51,6 +51,8 @@ class TaskStatus(StrEnum):
 
     FINISHED = "succeeded"  # alias of the first releases
 
+    __hash__ = str.__hash__  # an Enum hashes in Python; these are looked up ten times for every task
+
 
 class RequestedAction(StrEnum):
     """What somebody wants the record to become, while it is on the way."""
@@ -71,6 +73,8 @@ class Verb(StrEnum):
     RETRY = "retry"
     SKIP = "skip"
     RESET = "reset"
+
+    __hash__ = str.__hash__  # as above
 
 
 S = TaskStatus

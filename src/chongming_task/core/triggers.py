@@ -48,6 +48,8 @@ class Timer(StrEnum):
     RETRY = "retry"  # the back-off
     PROGRESS = "progress"  # the next look at a worker's progress
 
+    __hash__ = str.__hash__  # looked up for every attempt; an Enum hashes in Python
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

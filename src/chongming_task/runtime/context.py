@@ -32,7 +32,6 @@ class TaskContext:
         attempt: 1 for the first try.
         pipeline_run_id: The pipeline run it belongs to, or None.
         deadline: When the attempt's time is up, UTC; None without a limit. Pauses push it out.
-        log: A logger whose records carry ``task_id``, ``task_name``, ``attempt`` and ``pipeline_run_id``.
 
     Example:
         >>> from chongming_task import run_task
@@ -46,11 +45,11 @@ class TaskContext:
 
     __slots__ = (
         "_deliver",
+        "_log",
         "_token",
         "attempt",
         "checkpoint",
         "deadline",
-        "log",
         "name",
         "pipeline_run_id",
         "task_id",
@@ -72,15 +71,20 @@ class TaskContext:
         Call it in every loop that takes long: a task without checkpoints can be neither paused nor stopped, and is
         taken for stuck by an idle limit. It costs well under a microsecond.
         """
-        self.log: logging.LoggerAdapter[logging.Logger] = logging.LoggerAdapter(
-            _logger,
-            {
+        self._log: logging.LoggerAdapter[logging.Logger] | None = None
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger whose records carry ``task_id``, ``task_name``, ``attempt`` and ``pipeline_run_id``."""
+        if self._log is None:
+            fields = {
                 "task_id": self.task_id,
                 "task_name": self.name,
                 "attempt": self.attempt,
                 "pipeline_run_id": self.pipeline_run_id,
-            },
-        )
+            }
+            self._log = logging.LoggerAdapter(_logger, fields)
+        return self._log
 
     def progress(
         self,

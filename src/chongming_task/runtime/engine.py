@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from chongming_task.core.effects import Detach, Effect
 from chongming_task.core.events import Event
-from chongming_task.core.ports import Clock, Emitted, Executor, ProgressReported, Report, TaskStore, Touch, Write
+from chongming_task.core.ports import Clock, Executor, ProgressReported, Report, TaskStore, Touch, Write
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
@@ -172,25 +172,28 @@ class Engine:
         return live
 
     def _take_report(self, live: LiveTask, report: Report) -> None:
-        if isinstance(report, ProgressReported):
+        if isinstance(report, Started):
+            self.supervisor.started(live, report.attempt)
+            self._apply(live, report)
+        elif isinstance(report, Ended):
+            self._take_end(live, report)
+        elif isinstance(report, ProgressReported):
             self._look(live)
-        elif isinstance(report, Emitted):
-            if self.bus.listening:
-                self._events.append(narrate.emitted(live.draft, report, self._now.utc))
-        elif isinstance(report, Ended) and report.attempt in live.given_up:
-            self._ended_too_late(live, report)
-        elif isinstance(report, Ended) and live.draft.live and report.attempt == live.draft.attempt:
+        elif isinstance(report, Held):
+            self._look(live)
+            self._apply(live, report)
+        elif self.bus.listening:
+            self._events.append(narrate.emitted(live.draft, report, self._now.utc))
+
+    def _take_end(self, live: LiveTask, ended: Ended) -> None:
+        if ended.attempt in live.given_up:
+            self._ended_too_late(live, ended)
+        elif live.draft.live and ended.attempt == live.draft.attempt:
             self._look(live)
             live.error = getattr(live.execution, "error", None)
-            if report.failure is not None:
+            if ended.failure is not None:
                 self._now = Now(self._now.utc, self._dice())
-            self._apply(live, self.supervisor.measured(live, report))
-        elif isinstance(report, (Started, Held)):
-            if isinstance(report, Started):
-                self.supervisor.started(live, report.attempt)
-            else:
-                self._look(live)
-            self._apply(live, report)
+            self._apply(live, self.supervisor.measured(live, ended))
 
     def _ended_too_late(self, live: LiveTask, report: Ended) -> None:
         """A worker that was given up is gone after all: noted, never counted."""

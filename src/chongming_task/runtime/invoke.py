@@ -25,20 +25,19 @@ def invoke(
     *,
     keep: Callable[[BaseException], None],
     pid: int | None = None,
-) -> None:
-    """Run one attempt to its end in this thread.
+) -> Ended:
+    """Run one attempt to its end in this thread. The caller delivers what it returns.
 
     Args:
         request: What to run.
         token: The attempt's line to the engine.
-        deliver: Takes the reports.
+        deliver: Takes the reports on the way.
         keep: Takes the exception object that ended the attempt, for callers in the same process.
         pid: The worker's process, when it is not the controller's.
     """
     number = request.attempt
     if token.stop_reason is not None:  # stopped before it began: user code does not run
-        deliver(Ended(number, failure=_obeyed(token, "stopped before it began")))
-        return
+        return Ended(number, failure=_obeyed(token, "stopped before it began"))
     deliver(Started(number, pid))
     limit = request.limit_seconds
     deadline = None if limit is None else datetime.now(UTC) + timedelta(seconds=limit)
@@ -46,19 +45,18 @@ def invoke(
     mark = _current.set(context)
     try:
         value = _call(request, context)
-        ended = Ended(number, outcome=to_json(value))
+        return Ended(number, outcome=to_json(value))
     except TaskCancelled as signal:
-        ended = Ended(number, failure=_cancelled(token, signal))
         keep(signal)
+        return Ended(number, failure=_cancelled(token, signal))
     except ResultInvalid as wrong:
-        ended = Ended(number, failure=Failure(FailureKind.RESULT_INVALID, str(wrong)))
         keep(wrong)
+        return Ended(number, failure=Failure(FailureKind.RESULT_INVALID, str(wrong)))
     except BaseException as error:  # SystemExit and its like end the attempt, never the worker
-        ended = Ended(number, failure=describe_exception(error, retryable=request.retry.answers(error)))
         keep(error)
+        return Ended(number, failure=describe_exception(error, retryable=request.retry.answers(error)))
     finally:
         _current.reset(mark)
-    deliver(ended)
 
 
 def _call(request: AttemptRequest, context: TaskContext) -> Any:

@@ -52,14 +52,14 @@ class Supervisor:
             attempt: The attempt the step was about; what concerns an earlier one has lost its point.
             effect: What to do.
         """
-        if isinstance(effect, Detach):
+        if isinstance(effect, Launch):
+            self._launch(live, effect)
+        elif isinstance(effect, Detach):
             worker = live.given_up.get(effect.attempt)
             if worker is not None:
                 worker.stop(StopReason.DETACHED)
         elif attempt != live.draft.attempt:
             return
-        elif isinstance(effect, Launch):
-            self._launch(live, effect)
         elif isinstance(effect, SetTimer):
             if live.draft.live or effect.timer is Timer.RETRY:
                 self.set_timer(live, effect.timer, effect.seconds)
@@ -120,8 +120,9 @@ class Supervisor:
 
     def let_go(self, live: LiveTask, *, give_up: bool) -> None:
         """Forget the attempt: it is over; or, with ``give_up``, its worker goes on and only does not count."""
-        for timer in [t for t in live.timers if t is not Timer.RETRY]:
-            self.clear_timer(live, timer)
+        if live.timers:
+            for timer in live.timers - {Timer.RETRY}:
+                self.clear_timer(live, timer)
         if give_up and live.execution is not None:
             live.given_up[live.draft.attempt] = live.execution
         live.execution = live.watch = live.overrun = None

@@ -46,6 +46,7 @@ class CancellationToken:
         "_asked",
         "_deliver",
         "_done",
+        "_gate",
         "_lock",
         "_message",
         "_monotonic",
@@ -67,7 +68,8 @@ class CancellationToken:
         self._monotonic = monotonic
         self._asked = False  # anything at all; what the fast path looks at
         self._pause: int | None = None  # the request to pause that stands
-        self._lock = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._gate: threading.Condition | None = None  # where the worker waits; made when it first does
         self._done: float | None = None
         self._total: float | None = None
         self._unit: str | None = None
@@ -82,20 +84,25 @@ class CancellationToken:
         with self._lock:
             self.stop_reason = reason
             self._asked = True
-            self._lock.notify_all()
+            self._open_gate()
 
     def pause(self, request: int) -> None:
         """Hold the worker at its next checkpoint, until ``resume`` or ``stop``."""
         with self._lock:
             self._pause = request
             self._asked = True
+            self._open_gate()
 
     def resume(self) -> None:
         """Let a held worker go on, or withdraw a pause that has not come true."""
         with self._lock:
             self._pause = None
             self._asked = self.stop_reason is not None
-            self._lock.notify_all()
+            self._open_gate()
+
+    def _open_gate(self) -> None:
+        if self._gate is not None:
+            self._gate.notify_all()
 
     @property
     def progress(self) -> Progress | None:
@@ -128,10 +135,16 @@ class CancellationToken:
                 request = self._pause
                 self._deliver(Held(self.attempt, request))
                 while self._pause == request and self.stop_reason is None:
-                    self._lock.wait()
+                    self._wait_at_gate(None)
             if self.stop_reason is not None:
                 raise TaskCancelled(f"asked to stop: {self.stop_reason}")
         self.last_checkpoint = self._monotonic()
+
+    def _wait_at_gate(self, seconds: float | None) -> None:
+        """Wait until the engine says something, or for so long. Holds the lock before and after."""
+        if self._gate is None:
+            self._gate = threading.Condition(self._lock)
+        self._gate.wait(seconds)
 
     def wait(self, seconds: float) -> None:
         """Sleep with checkpoints: obeys a stop at once, and a pause; time spent paused does not count.
@@ -142,11 +155,12 @@ class CancellationToken:
         left = seconds
         while True:
             self.checkpoint()
-            began = self._monotonic()
             if left <= 0:
                 return
+            began = self._monotonic()
             with self._lock:
-                self._lock.wait_for(lambda: self._asked, min(left, _WAIT_SECONDS))
+                if not self._asked:
+                    self._wait_at_gate(min(left, _WAIT_SECONDS))
             left -= self._monotonic() - began
 
     def report(self, done: float | None, total: float | None, unit: str | None, message: str | None) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from chongming_task.core.effects import StopReason
 from chongming_task.core.ports import AttemptRequest, Deliver
 from chongming_task.core.records import Progress
-from chongming_task.core.triggers import Ended
 from chongming_task.runtime.invoke import invoke
 from chongming_task.runtime.token import CancellationToken
 
@@ -66,12 +65,9 @@ class LocalExecution:
 
     def run(self) -> None:
         """Run the attempt in the calling thread, to its end. Called once, by the worker."""
-        invoke(self._request, self._token, self._report, keep=self._keep)
+        ended = invoke(self._request, self._token, self._deliver, keep=self._keep)
+        self._done = True
+        self._deliver(ended)
 
     def _keep(self, error: BaseException) -> None:
         self.error = error
-
-    def _report(self, report: object) -> None:
-        if isinstance(report, Ended):
-            self._done = True
-        self._deliver(report)  # type: ignore[arg-type]  # a Deliver under another name
