@@ -154,6 +154,7 @@ class Outlet:
 
     def _send_reset(self, moment: Moment) -> None:
         self._reset_wanted = False
+        self._pinged_at = moment.now  # it has just spoken
         if self._cursor is None:
             self._cursor = self.feed.open()
         self._port.deliver(self._cursor.reset(moment.unix_ms))

@@ -1,0 +1,68 @@
+"""Tables for front ends without widgets: `notebook/static_table.py`."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from chongming_task.core.states import TaskStatus
+from chongming_task.notebook.rows import make_row
+from chongming_task.notebook.static_table import html_table, summary_line, text_table
+from tests.notebook.sample_tasks import NOW, ended, one_of_each, running, task
+
+EPOCH = round(NOW.timestamp() * 1000)
+ROWS = [make_row(each, EPOCH) for each in one_of_each()]
+COUNTS = {"running": 4, "failed": 2, "succeeded": 21}
+
+
+def test_the_summary_counts_in_the_order_of_the_statuses():
+    """Empty ones are left out."""
+    assert summary_line("etl", {"failed": 3, "running": 1200}) == "etl: 1,203 tasks, 1,200 running, 3 failed"
+    assert summary_line("", {"queued": 1}) == "Tasks: 1 task, 1 queued"
+
+
+def test_the_text_table_is_aligned():
+    """One line a task, under its heading."""
+    rows = [make_row(running(1, "a", 62), EPOCH), make_row(ended(2, "longer name", TaskStatus.FAILED, 3600), EPOCH)]
+    assert text_table("etl", {"running": 1, "failed": 1}, rows, 0).splitlines() == [
+        "etl: 2 tasks, 1 running, 1 failed",
+        "status     name         progress  try  time",
+        "● running  a                      1/3  1:02",
+        "✕ failed   longer name            1/1  0:05",
+    ]
+
+
+def test_what_is_asked_for_is_told():
+    """A pause that has not come true is not shown as one."""
+    (row,) = [row for row in ROWS if row.name == "parse http/"]
+    assert "pausing (asked: pause)" in text_table("etl", COUNTS, [row], 0)
+
+
+def test_markup_in_texts_stays_text():
+    """Names, tags and failures are escaped; no tag but the table's own appears."""
+
+    class Tags(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: set[str] = set()
+
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            self.seen.add(tag)
+            assert not attrs
+
+    tags = Tags()
+    tags.feed(html_table("<script>x</script>", COUNTS, ROWS, 0))
+    assert tags.seen == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+
+
+def test_control_characters_reach_no_terminal():
+    """Neither escapes nor line breaks."""
+    row = make_row(task(1, "a\x1b[31m\nb\r\x00c"), EPOCH)
+    line = text_table("etl", {"queued": 1}, [row], 0).splitlines()[2]
+    assert line == "○ queued  a [31m b  c"
+
+
+def test_a_long_table_is_cut_and_says_so():
+    """The saved notebook stays small."""
+    rows = [make_row(task(n, f"n{n}"), EPOCH) for n in range(500)]
+    assert text_table("etl", {"queued": 500}, rows, 0).splitlines()[-1] == "… and 440 more"
+    assert html_table("etl", {"queued": 500}, rows, 0).count("<tr>") == 61
