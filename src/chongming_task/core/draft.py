@@ -8,7 +8,7 @@ from chongming_task.core.effects import Effect
 from chongming_task.core.failures import Failure
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
-from chongming_task.core.states import TERMINAL, TaskStatus, edge_exists
+from chongming_task.core.states import TRANSITIONS, TaskStatus, edge_exists
 from chongming_task.core.triggers import Now
 from chongming_task.errors import InvalidTransition
 
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class Draft:
-    """Collects the changes of one step on one record."""
+    """Collects the changes of one step on one record. Handlers put new field values into ``changes``, then ``move``."""
 
     __slots__ = ("attempt", "changes", "clear_attempts", "effects", "now", "policy", "status", "task", "transitions")
 
@@ -53,18 +53,17 @@ class Draft:
         """Ask for effects, to be performed once the change is durable."""
         self.effects += effects
 
-    def move(self, to: TaskStatus, trigger: str, actor: str, reason: str | None = None, **changes: Any) -> None:
+    def move(self, to: TaskStatus, trigger: str, actor: str, reason: str | None = None) -> None:
         """Change the status; the edge must exist, and its guards must hold.
 
         Raises:
             InvalidTransition: When the record cannot go there.
         """
-        self.changes.update(changes)
-        self._guard(to, trigger)
-        version = self.task.status_version + len(self.transitions) + 1
-        self.transitions.append(
-            Transition(self.task.task_id, version, self.status, to, trigger, actor, reason, self.now.utc)
-        )
+        source, task = self.status, self.task
+        if to not in TRANSITIONS[source] or to is S.RUNNING or source is S.PAUSED:
+            self._guard(to, trigger)
+        version = task.status_version + len(self.transitions) + 1
+        self.transitions.append(Transition(task.task_id, version, source, to, trigger, actor, reason, self.now.utc))
         self.status = to
 
     def _guard(self, to: TaskStatus, trigger: str) -> None:
@@ -85,44 +84,35 @@ class Draft:
     def close_attempt(
         self,
         status: TaskStatus,
-        *,
         failure: Failure | None = None,
         seconds: float | None = None,
         paused_seconds: float = 0.0,
         note: str | None = None,
     ) -> None:
         """Note how the live attempt ended; it holds no worker from here on."""
-        task = self.task
+        task, now = self.task, self.now.utc
         self.attempt = AttemptRecord(
             task.task_id,
             task.attempt,
             status,
-            started_at=task.started_at or self.now.utc,
-            ended_at=self.now.utc,
-            seconds=seconds,
-            paused_seconds=paused_seconds,
-            failure=failure,
-            executor=task.executor,
-            pid=task.pid,
-            owner=task.owner,
-            note=note,
+            task.started_at or now,
+            now,
+            seconds,
+            paused_seconds,
+            failure,
+            task.executor,
+            task.pid,
+            task.owner,
+            note,
         )
         self.changes["live"] = False
 
-    def end(self, to: TaskStatus, trigger: str, actor: str, reason: str | None = None, **changes: Any) -> None:
+    def end(self, to: TaskStatus, trigger: str, actor: str, reason: str | None = None) -> None:
         """Move to a terminal status, and wipe what only a record on its way has."""
-        assert to in TERMINAL
-        self.move(
-            to,
-            trigger,
-            actor,
-            reason,
-            ended_at=self.now.utc,
-            requested_action=None,
-            retry_at=None,
-            grace_until=None,
-            **changes,
-        )
+        changes = self.changes
+        changes["ended_at"] = self.now.utc
+        changes["requested_action"] = changes["retry_at"] = changes["grace_until"] = None
+        self.move(to, trigger, actor, reason)
 
     def step(self) -> Step:
         """The finished step."""

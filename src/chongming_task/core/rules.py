@@ -73,6 +73,9 @@ def step(task: TaskSnapshot, trigger: Trigger, now: Now, policy: TaskPolicy) -> 
     return draft.step()
 
 
+_FRESH = dict.fromkeys(("ended_at", "last_heartbeat_at", "progress", "failure", "pid"))  # of a new attempt
+
+
 def _dispatched(draft: Draft, trigger: Dispatched) -> None:
     task = draft.task
     if draft.status is not S.QUEUED:
@@ -81,21 +84,15 @@ def _dispatched(draft: Draft, trigger: Dispatched) -> None:
         raise AttemptsExhausted(
             f"{task.name!r} has used its {task.max_attempts} attempts", current=task.status, requested=S.STARTING
         )
-    number, started = task.attempt + 1, draft.now.utc
-    draft.move(
-        S.STARTING,
-        "scheduler:dispatch",
-        ENGINE,
-        attempt=number,
-        live=True,
-        started_at=started,
-        ended_at=None,
-        last_heartbeat_at=None,
-        progress=None,
-        failure=None,
-        pid=None,
+    number, now = task.attempt + 1, draft.now.utc
+    draft.changes |= _FRESH
+    draft.changes["attempt"] = number
+    draft.changes["live"] = True
+    draft.changes["started_at"] = now
+    draft.move(S.STARTING, "scheduler:dispatch", ENGINE)
+    draft.attempt = AttemptRecord(
+        task.task_id, number, S.STARTING, now, None, None, 0.0, None, task.executor, None, task.owner
     )
-    draft.attempt = AttemptRecord(task.task_id, number, S.STARTING, started, executor=task.executor, owner=task.owner)
     draft.want(Launch(number))
 
 
@@ -110,14 +107,16 @@ def _started(draft: Draft, trigger: Started) -> None:
     if trigger.pid is not None:
         draft.changes["pid"] = trigger.pid
     if draft.status is S.STARTING:
-        draft.move(S.RUNNING, "worker:started", ENGINE, last_heartbeat_at=draft.now.utc)
+        draft.changes["last_heartbeat_at"] = draft.now.utc
+        draft.move(S.RUNNING, "worker:started", ENGINE)
 
 
 def _held(draft: Draft, trigger: Held) -> None:
     if not _counts(draft, trigger.attempt):
         return
     if draft.status is S.PAUSING and trigger.request == draft.task.status_version:
-        draft.move(S.PAUSED, "worker:held", ENGINE, requested_action=None)
+        draft.changes["requested_action"] = None
+        draft.move(S.PAUSED, "worker:held", ENGINE)
         draft.want(ClearTimer(Timer.PAUSE_WINDOW))
 
 
@@ -131,11 +130,12 @@ def _ended(draft: Draft, trigger: Ended) -> None:
     lost = failure is not None and failure.kind is FailureKind.LOST
     if draft.status in (S.PAUSING, S.PAUSED) and not lost:
         # It ended before the pause came true, or its held worker died: the pause is withdrawn first.
-        draft.move(S.RUNNING, "pause:withdrawn", ENGINE, requested_action=None)
+        draft.changes["requested_action"] = None
+        draft.move(S.RUNNING, "pause:withdrawn", ENGINE)
     elif draft.status is S.STARTING and failure is None:
         draft.move(S.RUNNING, "worker:started", ENGINE)
     if failure is None:
-        _finish(draft, trigger, S.SUCCEEDED, "worker:returned", outcome=trigger.outcome)
+        _succeed(draft, trigger)
     elif lost:
         _finish(draft, trigger, S.LOST, _ENDS[failure.kind], failure=failure, reason=failure.message)
     else:
@@ -146,7 +146,7 @@ def _ended_while_stopping(draft: Draft, trigger: Ended) -> None:
     """Whichever won the race is told: a value, the stop, or an error of the clean-up. Never a retry."""
     failure = trigger.failure
     if failure is None:
-        _finish(draft, trigger, S.SUCCEEDED, "worker:returned", outcome=trigger.outcome)
+        _succeed(draft, trigger)
     elif failure.kind in _OBEYED:
         cancel = draft.task.requested_action is RequestedAction.CANCEL
         told = Failure(FailureKind.CANCELLED, failure.message, failure.traceback, failure.exception_type)
@@ -166,39 +166,40 @@ def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
         _finish(draft, trigger, S.FAILED, "retry:exhausted" if exhausted else cause, failure=failure, reason=reason)
         return
     seconds = draft.policy.retry.delay(task.attempt, draft.now.chance)
-    _close(draft, trigger, S.FAILED)
-    draft.move(
-        S.RETRY_WAIT, cause, ENGINE, reason, retry_at=draft.now.utc + timedelta(seconds=seconds), failure=failure
-    )
+    draft.close_attempt(S.FAILED, failure, trigger.seconds, trigger.paused_seconds)
+    draft.changes["retry_at"] = draft.now.utc + timedelta(seconds=seconds)
+    draft.changes["failure"] = failure
+    draft.move(S.RETRY_WAIT, cause, ENGINE, reason)
     draft.want(SetTimer(Timer.RETRY, seconds))
 
 
-def _close(draft: Draft, trigger: Ended | Elapsed, status: TaskStatus, failure: Failure | None = None) -> None:
-    draft.close_attempt(
-        status,
-        failure=failure or getattr(trigger, "failure", None),
-        seconds=trigger.seconds,
-        paused_seconds=trigger.paused_seconds,
-    )
+def _succeed(draft: Draft, trigger: Ended) -> None:
+    draft.close_attempt(S.SUCCEEDED, None, trigger.seconds, trigger.paused_seconds)
+    draft.changes["outcome"] = trigger.outcome
+    draft.end(S.SUCCEEDED, "worker:returned", ENGINE)
 
 
 def _finish(
-    draft: Draft, trigger: Ended, to: TaskStatus, cause: str, *, reason: str | None = None, **changes: Any
+    draft: Draft, trigger: Ended | Elapsed, to: TaskStatus, cause: str, *, failure: Failure, reason: str | None = None
 ) -> None:
-    _close(draft, trigger, to)
-    draft.end(to, cause, ENGINE, reason, **changes)
+    draft.close_attempt(to, failure, trigger.seconds, trigger.paused_seconds)
+    draft.changes["failure"] = failure
+    draft.end(to, cause, ENGINE, reason)
 
 
 def _elapsed(draft: Draft, trigger: Elapsed) -> None:
     task = draft.task
     if trigger.timer is Timer.RETRY:
         if draft.status is S.RETRY_WAIT:
-            draft.move(S.QUEUED, "retry:due", ENGINE, queued_at=draft.now.utc, retry_at=None)
+            draft.changes["queued_at"] = draft.now.utc
+            draft.changes["retry_at"] = None
+            draft.move(S.QUEUED, "retry:due", ENGINE)
     elif trigger.attempt != task.attempt:
         return
     elif trigger.timer is Timer.PAUSE_WINDOW:
         if draft.status is S.PAUSING:
-            draft.move(S.RUNNING, "pause:timeout", ENGINE, "no checkpoint in time", requested_action=None)
+            draft.changes["requested_action"] = None
+            draft.move(S.RUNNING, "pause:timeout", ENGINE, "no checkpoint in time")
             draft.want(TellWorker(Signal.RESUME))
     elif trigger.timer is Timer.LIMIT:
         if draft.status in (S.STARTING, S.RUNNING, S.PAUSING):
@@ -234,9 +235,9 @@ def _end_by_force(draft: Draft, trigger: Elapsed, reason: StopReason, why: str) 
 
 def _lose(draft: Draft, trigger: Elapsed, why: str) -> None:
     failure = Failure(FailureKind.LOST, f"the worker {why}; it may still be running")
-    _close(draft, trigger, S.LOST, failure)
     draft.want(Detach(draft.task.attempt))
-    draft.end(S.LOST, f"timer:{trigger.timer}", ENGINE, failure.message, failure=failure, abandoned=True)
+    draft.changes["abandoned"] = True
+    _finish(draft, trigger, S.LOST, f"timer:{trigger.timer}", failure=failure, reason=failure.message)
 
 
 _RESOLUTIONS: Mapping[TaskStatus, str] = {
@@ -251,31 +252,32 @@ def _resolved(draft: Draft, trigger: Resolved) -> None:
         return
     failure, cause = trigger.failure, _RESOLUTIONS[trigger.to]
     if trigger.to is S.QUEUED:
-        draft.move(S.QUEUED, cause, ENGINE, queued_at=draft.now.utc)
+        draft.changes["queued_at"] = draft.now.utc
+        draft.move(S.QUEUED, cause, ENGINE)
         return
     if failure is not None and failure.kind is FailureKind.CONDITION_FALSE:
         cause = "condition:false"
-    draft.end(trigger.to, cause, ENGINE, failure.message if failure else None, failure=failure)
+    draft.changes["failure"] = failure
+    draft.end(trigger.to, cause, ENGINE, failure.message if failure else None)
 
 
 def _orphaned(draft: Draft, trigger: Orphaned) -> None:
     if draft.status in TERMINAL:
         return
-    if draft.task.live:
-        failure = Failure(FailureKind.LOST, trigger.reason)
-        draft.close_attempt(S.LOST, failure=failure)
-        draft.end(S.LOST, "reconcile:orphan", trigger.actor, trigger.reason, failure=failure)
-    else:
-        failure = Failure(FailureKind.CANCELLED, trigger.reason)
-        to = S.CANCELLED
-        draft.end(to, "reconcile:orphan", trigger.actor, trigger.reason, failure=failure)
+    lost = draft.task.live  # it may have run; what never ran is only cancelled
+    failure = Failure(FailureKind.LOST if lost else FailureKind.CANCELLED, trigger.reason)
+    if lost:
+        draft.close_attempt(S.LOST, failure)
+    draft.changes["failure"] = failure
+    draft.end(S.LOST if lost else S.CANCELLED, "reconcile:orphan", trigger.actor, trigger.reason)
 
 
 def _forced(draft: Draft, trigger: Forced) -> None:
     if not trigger.actor.strip() or not trigger.reason.strip():
         raise ConfigurationError("force_transition needs an actor and a reason: it goes into the audit trail")
     task, to, now = draft.task, trigger.to, draft.now.utc
-    changes: dict[str, Any] = {"overridden": True, "requested_action": None, "retry_at": None, "grace_until": None}
+    changes = draft.changes
+    changes |= {"overridden": True, "requested_action": None, "retry_at": None, "grace_until": None}
     if task.live:
         draft.close_attempt(to if to in TERMINAL else S.LOST, note=f"detached: set to {to} by {trigger.actor}")
         draft.want(Detach(task.attempt))
@@ -293,7 +295,7 @@ def _forced(draft: Draft, trigger: Forced) -> None:
         changes["max_attempts"] = max(task.max_attempts, task.attempt + 1)
     if to in OCCUPIED and task.started_at is None:
         changes["started_at"] = now
-    draft.move(to, "force:override", trigger.actor, trigger.reason, **changes)
+    draft.move(to, "force:override", trigger.actor, trigger.reason)
 
 
 def _first_line(text: str) -> str | None:

@@ -17,6 +17,19 @@ __all__ = ["ask", "refusal"]
 
 S = TaskStatus
 _RERUNS = frozenset({Verb.RETRY, Verb.RESET})
+_TRIGGERS = {verb: f"user:{verb}" for verb in Verb}
+_WIPED = (  # by a reset
+    "attempt",
+    "queued_at",
+    "started_at",
+    "ended_at",
+    "retry_at",
+    "progress",
+    "failure",
+    "outcome",
+    "overridden",
+    "pid",
+)
 
 
 def refusal(task: TaskSnapshot, verb: Verb, *, force: bool = False) -> InvalidTransition | None:
@@ -72,15 +85,16 @@ def ask(draft: Draft, asked: Asked) -> None:
         draft.want(SetTimer(Timer.STOP_WINDOW, 0.0))  # asked again, with less patience
 
 
-def _move(draft: Draft, asked: Asked, to: TaskStatus, **changes: object) -> None:
-    draft.move(to, f"user:{asked.verb}", asked.actor, asked.reason, **changes)
+def _move(draft: Draft, asked: Asked, to: TaskStatus) -> None:
+    draft.move(to, _TRIGGERS[asked.verb], asked.actor, asked.reason)
 
 
 def _start(draft: Draft, asked: Asked, rule: Rule) -> None:
     if asked.blocked:
         _move(draft, asked, S.BLOCKED)
     else:
-        _move(draft, asked, S.QUEUED, queued_at=draft.now.utc)
+        draft.changes["queued_at"] = draft.now.utc
+        _move(draft, asked, S.QUEUED)
 
 
 def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
@@ -90,17 +104,14 @@ def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
         word = "stopped" if target is S.STOPPED else "cancelled"
         failure = Failure(FailureKind.CANCELLED, asked.reason or f"{word} while {draft.status}")
         draft.want(ClearTimer(Timer.RETRY))
-        draft.end(target, f"user:{asked.verb}", asked.actor, asked.reason, failure=failure)
+        draft.changes["failure"] = failure
+        draft.end(target, _TRIGGERS[asked.verb], asked.actor, asked.reason)
         return
     window = asked.window if asked.graceful else 0.0
     stop = asked.verb is Verb.STOP
-    _move(
-        draft,
-        asked,
-        rule.through,
-        requested_action=RequestedAction.STOP if stop else RequestedAction.CANCEL,
-        grace_until=draft.now.utc + timedelta(seconds=window),
-    )
+    draft.changes["requested_action"] = RequestedAction.STOP if stop else RequestedAction.CANCEL
+    draft.changes["grace_until"] = draft.now.utc + timedelta(seconds=window)
+    _move(draft, asked, rule.through)
     draft.want(
         ClearTimer(Timer.PAUSE_WINDOW),
         TellWorker(Signal.STOP, StopReason.STOP if stop else StopReason.CANCEL),
@@ -111,9 +122,11 @@ def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
 def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
     if rule.through is None:
         draft.want(ClearTimer(Timer.RETRY))
-        _move(draft, asked, S.PAUSED, retry_at=None)
+        draft.changes["retry_at"] = None
+        _move(draft, asked, S.PAUSED)
         return
-    _move(draft, asked, rule.through, requested_action=RequestedAction.PAUSE)
+    draft.changes["requested_action"] = RequestedAction.PAUSE
+    _move(draft, asked, rule.through)
     request = draft.transitions[-1].version
     draft.want(TellWorker(Signal.PAUSE, request=request), SetTimer(Timer.PAUSE_WINDOW, asked.window))
 
@@ -121,39 +134,33 @@ def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
 def _resume(draft: Draft, asked: Asked, rule: Rule) -> None:
     (target,) = rule.targets
     if target is S.QUEUED:
-        _move(draft, asked, S.QUEUED, queued_at=draft.now.utc)
+        draft.changes["queued_at"] = draft.now.utc
+        _move(draft, asked, S.QUEUED)
         return
-    _move(draft, asked, S.RUNNING, requested_action=None)
+    draft.changes["requested_action"] = None
+    _move(draft, asked, S.RUNNING)
     draft.want(ClearTimer(Timer.PAUSE_WINDOW), TellWorker(Signal.RESUME))
 
 
 def _retry(draft: Draft, asked: Asked, rule: Rule) -> None:
     task = draft.task
     draft.want(ClearTimer(Timer.RETRY))
-    _move(
-        draft,
-        asked,
-        S.QUEUED,
-        queued_at=draft.now.utc,
-        max_attempts=max(task.max_attempts, task.attempt + 1),  # more only with force: see refusal
-        ended_at=None,
-        retry_at=None,
-        failure=None,
-        outcome=None,
-        progress=None,
-    )
+    draft.changes |= dict.fromkeys(("ended_at", "retry_at", "failure", "outcome", "progress"))
+    draft.changes["queued_at"] = draft.now.utc
+    draft.changes["max_attempts"] = max(task.max_attempts, task.attempt + 1)  # more only with force: see refusal
+    _move(draft, asked, S.QUEUED)
 
 
 def _skip(draft: Draft, asked: Asked, rule: Rule) -> None:
-    draft.end(S.SKIPPED, "user:skip", asked.actor, asked.reason)
+    draft.end(S.SKIPPED, _TRIGGERS[Verb.SKIP], asked.actor, asked.reason)
 
 
 def _reset(draft: Draft, asked: Asked, rule: Rule) -> None:
     draft.want(ClearTimer(Timer.RETRY))
     draft.clear_attempts = True
     blank = TaskSnapshot._field_defaults
-    wiped = ("queued_at", "started_at", "ended_at", "retry_at", "progress", "failure", "outcome", "overridden", "pid")
-    _move(draft, asked, S.PENDING, attempt=0, **{name: blank[name] for name in wiped})
+    draft.changes |= {name: blank[name] for name in _WIPED}
+    _move(draft, asked, S.PENDING)
 
 
 _ACTIONS: Mapping[Verb, Callable[[Draft, Asked, Rule], None]] = {
