@@ -15,6 +15,7 @@ from chongming_task.errors import InvalidTransition
 __all__ = ["Draft", "Step"]
 
 S = TaskStatus
+_new = tuple.__new__  # a named tuple without its constructor's frame: four edges and four steps are made for every task
 _NEEDS_WORKER = frozenset({S.RUNNING, S.STOPPING, S.LOST})  # ways out of PAUSED that only a live attempt can take
 
 
@@ -63,7 +64,8 @@ class Draft:
         if to not in TRANSITIONS[source] or to is S.RUNNING or source is S.PAUSED:
             self._guard(to, trigger)
         version = task.status_version + len(self.transitions) + 1
-        self.transitions.append(Transition(task.task_id, version, source, to, trigger, actor, reason, self.now.utc))
+        edge = (task.task_id, version, source, to, trigger, actor, reason, self.now.utc)
+        self.transitions.append(_new(Transition, edge))
         self.status = to
 
     def _guard(self, to: TaskStatus, trigger: str) -> None:
@@ -120,10 +122,6 @@ class Draft:
             return Step(self.task, effects=tuple(self.effects))
         self.changes["status"] = self.status
         self.changes["status_version"] = self.task.status_version + len(self.transitions)
-        return Step(
-            self.task.evolve(self.changes),
-            tuple(self.transitions),
-            tuple(self.effects),
-            self.attempt,
-            self.clear_attempts,
-        )
+        snapshot = self.task.evolve(self.changes)
+        made = (snapshot, tuple(self.transitions), tuple(self.effects), self.attempt, self.clear_attempts)
+        return _new(Step, made)

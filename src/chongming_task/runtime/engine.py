@@ -258,7 +258,8 @@ class Engine:
         before = live.draft
         made = step(before, trigger, self._now, live.policy)
         after = live.draft = made.snapshot
-        self._effects += [(live, after.attempt, effect) for effect in made.effects]
+        if made.effects:
+            self._effects += [(live, after.attempt, effect) for effect in made.effects]
         if after is before:
             return False
         live.transitions += made.transitions
@@ -283,7 +284,8 @@ class Engine:
             self.ready.discard(task_id)
         if before.live and not after.live:
             self.ready.release(task_id)
-            self.supervisor.let_go(live, give_up=any(isinstance(effect, Detach) for effect in made.effects))
+            give_up = bool(made.effects) and any(isinstance(effect, Detach) for effect in made.effects)
+            self.supervisor.let_go(live, give_up=give_up)
         elif after.live:
             self.supervisor.keep_time(live, old, new)
         if new in TERMINAL and old not in TERMINAL:

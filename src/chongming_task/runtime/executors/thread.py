@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from chongming_task.core.ports import AttemptRequest, Deliver
@@ -27,6 +27,10 @@ class ThreadExecutor:
 
     It has no limit of its own: how many attempts run at once is the controller's ``ConcurrencyPolicy``.
 
+    Waking a thread costs more than a short task. So at most one worker at a time is on its way to the queue; when it
+    takes an attempt and more are waiting, it sends the next worker on its way before it begins. Short attempts are then
+    drained by the workers that are awake already, and long ones each find a worker all the same.
+
     Args:
         monotonic: The engine's monotonic clock.
     """
@@ -36,8 +40,9 @@ class ThreadExecutor:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._work: SimpleQueue[LocalExecution | None] = SimpleQueue()
-        self._idle = 0  # workers that wait and are not yet promised an attempt
+        self._waiting: deque[LocalExecution] = deque()
+        self._idle: list[threading.Lock] = []  # what each idle worker sleeps on; the last to fall asleep wakes first
+        self._coming = False  # a worker was woken or born, and has not reached the queue yet
         self._count = 0
         self._closed = False
 
@@ -50,39 +55,63 @@ class ThreadExecutor:
         with self._lock:
             if self._closed:
                 raise ControllerClosed("the executor is closed")
-            if self._idle:
-                self._idle -= 1
-                self._work.put(execution)
-                return execution
-            self._count += 1
-            number = self._count
-        threading.Thread(target=self._serve, args=(execution,), name=f"chongming-worker-{number}", daemon=True).start()
+            self._waiting.append(execution)
+            if not self._coming and not self._send_worker():
+                self._waiting.remove(execution)
+                raise RuntimeError("the system gives no more threads")
         return execution
 
     def close(self) -> None:
         """Let the idle threads end; busy ones end with their task."""
         with self._lock:
             self._closed = True
-            for _ in range(self._idle):
-                self._work.put(None)
-            self._idle = 0
+            for bed in self._idle:
+                bed.release()
+            self._idle.clear()
 
-    def _serve(self, execution: LocalExecution | None) -> None:
-        while execution is not None:
-            execution.run()
-            execution = None  # an idle worker holds on to nothing
-            execution = self._next()
+    def _send_worker(self) -> bool:
+        """Wake a worker, or make one; False when the system gives no more threads. Holds the lock."""
+        self._coming = True
+        if self._idle:
+            self._idle.pop().release()
+            return True
+        self._count += 1
+        worker = threading.Thread(target=self._serve, name=f"chongming-worker-{self._count}", daemon=True)
+        try:
+            worker.start()
+        except RuntimeError:
+            self._coming = False
+        return self._coming
 
-    def _next(self) -> LocalExecution | None:
-        with self._lock:
-            if self._closed:
-                return None
-            self._idle += 1
+    def _serve(self) -> None:
+        bed = threading.Lock()
+        bed.acquire()
+        arriving = True
         while True:
-            try:
-                return self._work.get(timeout=_IDLE_SECONDS)
-            except Empty:
-                with self._lock:
-                    if self._idle:  # not promised anything: go
-                        self._idle -= 1
-                        return None
+            with self._lock:
+                self._coming = self._coming and not arriving
+                execution = self._waiting.popleft() if self._waiting else None
+                if execution is None:
+                    if self._closed:
+                        return
+                    self._idle.append(bed)
+                elif self._waiting and not self._coming:
+                    self._send_worker()
+            if execution is not None:
+                arriving = False
+                execution.run()
+                execution = None  # an idle worker holds on to nothing
+            elif not self._sleep(bed):
+                return
+            else:
+                arriving = True
+
+    def _sleep(self, bed: threading.Lock) -> bool:
+        """Wait to be sent for; False when nobody did for a long time."""
+        if bed.acquire(timeout=_IDLE_SECONDS):
+            return True
+        with self._lock:
+            if bed in self._idle:
+                self._idle.remove(bed)
+                return False
+        return bed.acquire()  # sent for at the last moment
