@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -36,8 +35,7 @@ class Launch(NamedTuple):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class TellWorker:
+class TellWorker(NamedTuple):
     """Tell the worker of the live attempt to stop, to pause or to go on."""
 
     signal: Signal
@@ -45,30 +43,26 @@ class TellWorker:
     request: int = 0  # with PAUSE: the status_version that asks, echoed by the worker
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(NamedTuple):
     """End the worker of the live attempt by force."""
 
     reason: StopReason
 
 
-@dataclass(frozen=True, slots=True)
-class Detach:
+class Detach(NamedTuple):
     """The attempt no longer counts: tell its worker to stop, keep an ear on it, and note what becomes of it."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer:
+class SetTimer(NamedTuple):
     """Wake the record after ``seconds``; replaces a timer of the same kind."""
 
     timer: Timer
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class ClearTimer:
+class ClearTimer(NamedTuple):
     """Forget a timer."""
 
     timer: Timer

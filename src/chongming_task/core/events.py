@@ -1,6 +1,6 @@
 """What subscribers see: past-tense facts, frozen, each with an id.
 
-The id of a fact that is stored is derived from it, so a subscriber that is told twice can tell.
+The id of a fact that is stored is derived from it, so a subscriber that is told twice can tell. They are compared by that id, not field by field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Event:
     """What they have in common."""
 
@@ -38,14 +38,14 @@ class Event:
     task_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskCreated(Event):
     """A record was accepted."""
 
     snapshot: TaskSnapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskStatusChanged(Event):
     """A record moved along one edge."""
 
@@ -57,14 +57,14 @@ class TaskStatusChanged(Event):
     version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttemptStarted(Event):
     """A worker began with user code."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttemptFailed(Event):
     """An attempt ended without success; a retry may follow."""
 
@@ -72,19 +72,19 @@ class AttemptFailed(Event):
     failure: Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProgressUpdated(Event):
     """A task came further; throttled, the last one always comes."""
 
     progress: Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskHeartbeat(Event):
     """A task passed a checkpoint since the last look."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskOutput(Event):
     """A task wrote to its standard output or error."""
 
@@ -92,7 +92,7 @@ class TaskOutput(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskLogLine(Event):
     """A task logged a record."""
 
@@ -100,7 +100,7 @@ class TaskLogLine(Event):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskEmitted(Event):
     """A task said something of its own, by ``ctx.emit``."""
 
@@ -108,7 +108,7 @@ class TaskEmitted(Event):
     payload: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineRunStatusChanged(Event):
     """A pipeline run, folded from its nodes, changed; ``task_id`` holds the run's id."""
 
@@ -116,7 +116,7 @@ class PipelineRunStatusChanged(Event):
     to_status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AdminOverride(Event):
     """An operator set a status by hand."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -23,18 +22,21 @@ __all__ = [
 ]
 
 
+_LARGEST = 1e9  # seconds, 31 years: system calls that wait, and dates, take no more than a few hundred
+
+
 def _number(owner: str, name: str, value: Any, *, positive: bool = False) -> float:
     """``value`` as a finite number that is not negative (or, with ``positive``, above zero)."""
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not good or value < 0 or (positive and value == 0):
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+    if not good or (positive and value == 0):
         wanted = "a number above 0" if positive else "a number, 0 or more"
-        raise ConfigurationError(f"{owner}: {name} must be {wanted}, got {value!r}")
+        raise ConfigurationError(f"{owner}: {name} must be {wanted}, and at most {_LARGEST:g}, got {value!r:.50}")
     return float(value)
 
 
 def _count(owner: str, name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigurationError(f"{owner}: {name} must be a whole number, 1 or more, got {value!r}")
+        raise ConfigurationError(f"{owner}: {name} must be a whole number, 1 or more, got {value!r:.50}")
     return value
 
 
@@ -107,7 +109,7 @@ class ExponentialBackoff:
         try:
             seconds = min(self.max, self.base * self.factor ** (failed - 1))
         except OverflowError:
-            seconds = self.max
+            seconds = self.max if self.base else 0.0
         return seconds * chance if self.jitter == "full" else seconds
 
 
@@ -119,7 +121,10 @@ _NAMED_BACKOFFS: Mapping[str, Backoff] = {
 
 
 def _exception_types(name: str, types: Any) -> tuple[type[BaseException], ...]:
-    found = (types,) if isinstance(types, type) else tuple(types)
+    try:
+        found = (types,) if isinstance(types, type) else tuple(types)
+    except TypeError:
+        found = (types,)
     for each in found:
         if not (isinstance(each, type) and issubclass(each, BaseException)):
             raise ConfigurationError(f"RetryPolicy: {name} takes exception classes, got {each!r}")
@@ -158,7 +163,7 @@ class RetryPolicy:
                 known = ", ".join(f'"{name}"' for name in _NAMED_BACKOFFS)
                 raise ConfigurationError(f"RetryPolicy: backoff must be a Backoff or one of {known}")
             object.__setattr__(self, "backoff", _NAMED_BACKOFFS[self.backoff])
-        elif not callable(getattr(self.backoff, "delay", None)):
+        elif isinstance(self.backoff, type) or not callable(getattr(self.backoff, "delay", None)):
             raise ConfigurationError(f"RetryPolicy: backoff must have a delay(failed, chance) method: {self.backoff!r}")
 
     def answers(self, error: BaseException) -> bool:
@@ -169,8 +174,11 @@ class RetryPolicy:
     def delay(self, failed: int, chance: float) -> float:
         """Seconds to wait after ``failed`` failed attempts; never negative, never more than the backoff says."""
         assert not isinstance(self.backoff, str)  # made an object in __post_init__
-        seconds = self.backoff.delay(failed, chance)
-        return seconds if math.isfinite(seconds) and seconds > 0 else 0.0
+        try:
+            seconds = float(self.backoff.delay(failed, chance))
+        except Exception:  # a caller's own code, too late to be told: the record waits as if it had not been given
+            seconds = _NAMED_BACKOFFS["exponential"].delay(failed, chance)
+        return min(seconds, _LARGEST) if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +231,8 @@ class ConcurrencyPolicy:
         for name in ("max_parallel", "max_parallel_per_bucket"):
             if getattr(self, name) is not None:
                 _count("ConcurrencyPolicy", name, getattr(self, name))
+        if not isinstance(self.limits, Mapping):
+            raise ConfigurationError(f'ConcurrencyPolicy: limits must look like {{"db": 4}}, got {self.limits!r}')
         for tag, limit in self.limits.items():
             _count("ConcurrencyPolicy", f"limits[{tag!r}]", limit)
         if type(self.priority) is not int:
@@ -258,11 +268,11 @@ class BucketPolicy:
         Raises:
             ConfigurationError: When one is outside ``range(num_buckets)``.
         """
-        found = frozenset(buckets)
-        wrong = sorted(b for b in found if not 0 <= b < self.num_buckets)
+        found = list(buckets)
+        wrong = [b for b in found if type(b) is not int or not 0 <= b < self.num_buckets]
         if wrong:
             raise ConfigurationError(f"owned_buckets: {wrong[:5]} not in range(0, {self.num_buckets})")
-        return found
+        return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)

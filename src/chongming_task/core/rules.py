@@ -7,7 +7,6 @@ changes nothing and raises nothing: races end here, in one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from chongming_task.core.draft import Draft, Step
@@ -167,7 +166,7 @@ def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
         return
     seconds = draft.policy.retry.delay(task.attempt, draft.now.chance)
     draft.close_attempt(S.FAILED, failure, trigger.seconds, trigger.paused_seconds)
-    draft.changes["retry_at"] = draft.now.utc + timedelta(seconds=seconds)
+    draft.changes["retry_at"] = draft.now.after(seconds)
     draft.changes["failure"] = failure
     draft.move(S.RETRY_WAIT, cause, ENGINE, reason)
     draft.want(SetTimer(Timer.RETRY, seconds))
@@ -188,13 +187,12 @@ def _finish(
 
 
 def _elapsed(draft: Draft, trigger: Elapsed) -> None:
-    task = draft.task
     if trigger.timer is Timer.RETRY:
-        if draft.status is S.RETRY_WAIT:
+        if draft.status is S.RETRY_WAIT and trigger.attempt == draft.task.attempt:
             draft.changes["queued_at"] = draft.now.utc
             draft.changes["retry_at"] = None
             draft.move(S.QUEUED, "retry:due", ENGINE)
-    elif trigger.attempt != task.attempt:
+    elif not _counts(draft, trigger.attempt):
         return
     elif trigger.timer is Timer.PAUSE_WINDOW:
         if draft.status is S.PAUSING:
@@ -209,14 +207,14 @@ def _elapsed(draft: Draft, trigger: Elapsed) -> None:
                 SetTimer(Timer.OVERDUE, draft.policy.timeout.grace),
             )
     elif trigger.timer is Timer.OVERDUE:
-        if draft.status in (S.STARTING, S.RUNNING, S.PAUSING):
+        if draft.status is not S.STOPPING:  # not even PAUSED: it was told to stop, whatever it was held for
             assert trigger.limit is not None
             _end_by_force(draft, trigger, StopReason(trigger.limit), _overrun(draft, trigger.limit))
     elif trigger.timer is Timer.STOP_WINDOW:
         if draft.status is S.STOPPING:
-            cancel = task.requested_action is RequestedAction.CANCEL
+            cancel = draft.task.requested_action is RequestedAction.CANCEL
             _end_by_force(draft, trigger, StopReason.CANCEL if cancel else StopReason.STOP, "was asked to stop")
-    elif trigger.timer is Timer.KILL_WINDOW and draft.status in OCCUPIED:
+    elif trigger.timer is Timer.KILL_WINDOW:
         _lose(draft, trigger, "was killed and is not gone")
 
 
@@ -264,16 +262,21 @@ def _resolved(draft: Draft, trigger: Resolved) -> None:
 def _orphaned(draft: Draft, trigger: Orphaned) -> None:
     if draft.status in TERMINAL:
         return
-    lost = draft.task.live  # it may have run; what never ran is only cancelled
+    live = draft.task.live
+    lost = live or draft.status in OCCUPIED  # it may have run; what never ran is only cancelled
     failure = Failure(FailureKind.LOST if lost else FailureKind.CANCELLED, trigger.reason)
-    if lost:
+    if live:
         draft.close_attempt(S.LOST, failure)
     draft.changes["failure"] = failure
+    draft.changes["abandoned"] = False  # a worker that was given up went with its process
     draft.end(S.LOST if lost else S.CANCELLED, "reconcile:orphan", trigger.actor, trigger.reason)
 
 
+_LEADS_TO_AN_ATTEMPT = frozenset({S.PENDING, S.BLOCKED, S.QUEUED, S.PAUSED, S.RETRY_WAIT})
+
+
 def _forced(draft: Draft, trigger: Forced) -> None:
-    if not trigger.actor.strip() or not trigger.reason.strip():
+    if not (_says_something(trigger.actor) and _says_something(trigger.reason)):
         raise ConfigurationError("force_transition needs an actor and a reason: it goes into the audit trail")
     task, to, now = draft.task, trigger.to, draft.now.utc
     changes = draft.changes
@@ -292,10 +295,15 @@ def _forced(draft: Draft, trigger: Forced) -> None:
         draft.want(SetTimer(Timer.RETRY, 0.0))
     elif to is S.QUEUED:
         changes["queued_at"] = now
+    if to in _LEADS_TO_AN_ATTEMPT:
         changes["max_attempts"] = max(task.max_attempts, task.attempt + 1)
     if to in OCCUPIED and task.started_at is None:
         changes["started_at"] = now
     draft.move(to, "force:override", trigger.actor, trigger.reason)
+
+
+def _says_something(word: object) -> bool:
+    return isinstance(word, str) and bool(word.strip())
 
 
 def _first_line(text: str) -> str | None:

@@ -210,11 +210,11 @@ REVIVALS: Mapping[Verb, frozenset[tuple[TaskStatus, TaskStatus]]] = MappingProxy
 
 
 def edge_exists(source: TaskStatus, target: TaskStatus, trigger: str) -> bool:
-    """Whether the audit trail may hold this edge with this trigger (``user:retry``, ``timer:retry``, ...).
+    """Whether the audit trail may hold this edge with this trigger (``user:retry``, ``retry:due``, ...).
 
-    Overrides (``force:...``) may hold any edge.
+    Overrides (``force:...``) may hold any edge; an end is left by a caller's verb only.
     """
     if trigger.startswith("force:") or target in TRANSITIONS[source]:
         return True
-    verb = trigger.partition(":")[2]
-    return verb in REVIVALS and (source, target) in REVIVALS[Verb(verb)]
+    asker, _, verb = trigger.partition(":")
+    return asker == "user" and verb in REVIVALS and (source, target) in REVIVALS[Verb(verb)]

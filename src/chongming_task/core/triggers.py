@@ -1,13 +1,12 @@
 """What can happen to a record: a caller's verb, a grant of the scheduler, a worker's report, a timer, an operator.
 
 ``rules.step`` takes one of these; the text on the transition that follows (``user:stop``, ``timeout:idle``) names it.
-Those of the hot path are named tuples: they cost a third of a frozen dataclass to make.
+They are named tuples: cheap to make, and there are many.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -36,6 +35,13 @@ class Now(NamedTuple):
     utc: datetime
     chance: float = 1.0  # a random number in [0, 1), for jitter
 
+    def after(self, seconds: float) -> datetime:
+        """The moment ``seconds`` later; the last one there is, for a time beyond the calendar."""
+        try:
+            return self.utc + timedelta(seconds=seconds)
+        except OverflowError:
+            return datetime.max.replace(tzinfo=UTC)
+
 
 class Timer(StrEnum):
     """What the engine keeps time for, per record."""
@@ -51,8 +57,7 @@ class Timer(StrEnum):
     __hash__ = str.__hash__  # looked up for every attempt; an Enum hashes in Python
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A caller's verb."""
 
     verb: Verb
@@ -64,8 +69,7 @@ class Asked:
     blocked: bool = False  # start: an upstream record is not done yet
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatched:
+class Dispatched(NamedTuple):
     """The scheduler granted the slots."""
 
 
@@ -76,8 +80,7 @@ class Started(NamedTuple):
     pid: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """The worker of an attempt waits at a checkpoint: the pause came true."""
 
     attempt: int
@@ -94,8 +97,7 @@ class Ended(NamedTuple):
     paused_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Elapsed:
+class Elapsed(NamedTuple):
     """A timer of the record ran out."""
 
     timer: Timer
@@ -106,24 +108,21 @@ class Elapsed:
     paused_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """What the upstream records or the condition of a waiting record decided."""
 
     to: TaskStatus  # QUEUED, CANCELLED or SKIPPED
     failure: Failure | None = None  # why not, for the last two
 
 
-@dataclass(frozen=True, slots=True)
-class Orphaned:
+class Orphaned(NamedTuple):
     """The process that supervised the record is gone."""
 
     actor: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Forced:
+class Forced(NamedTuple):
     """An operator sets a status by hand."""
 
     to: TaskStatus

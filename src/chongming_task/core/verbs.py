@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 
 from chongming_task.core.draft import Draft
 from chongming_task.core.effects import ClearTimer, SetTimer, Signal, StopReason, TellWorker
@@ -110,8 +109,12 @@ def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
     window = asked.window if asked.graceful else 0.0
     stop = asked.verb is Verb.STOP
     draft.changes["requested_action"] = RequestedAction.STOP if stop else RequestedAction.CANCEL
-    draft.changes["grace_until"] = draft.now.utc + timedelta(seconds=window)
+    draft.changes["grace_until"] = draft.now.after(window)
     _move(draft, asked, rule.through)
+    if not draft.task.live:  # its status was set by hand: nothing runs that could obey
+        draft.changes["failure"] = Failure(FailureKind.CANCELLED, asked.reason or "it held no worker")
+        draft.end(target, _TRIGGERS[asked.verb], asked.actor, asked.reason)
+        return
     draft.want(
         ClearTimer(Timer.PAUSE_WINDOW),
         TellWorker(Signal.STOP, StopReason.STOP if stop else StopReason.CANCEL),
@@ -127,6 +130,10 @@ def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
         return
     draft.changes["requested_action"] = RequestedAction.PAUSE
     _move(draft, asked, rule.through)
+    if not draft.task.live:  # as above: nothing that could be held
+        draft.changes["requested_action"] = None
+        draft.move(S.RUNNING, "pause:withdrawn", asked.actor, "it holds no worker")
+        return
     request = draft.transitions[-1].version
     draft.want(TellWorker(Signal.PAUSE, request=request), SetTimer(Timer.PAUSE_WINDOW, asked.window))
 
