@@ -1,6 +1,7 @@
 """What subscribers see: past-tense facts, frozen, each with an id.
 
-The id of a fact that is stored is derived from it, so a subscriber that is told twice can tell. They are compared by that id, not field by field.
+The id of a fact that is stored is derived from it, so a subscriber that is told twice can tell: two events are equal
+when their ids are.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ class Event:
     event_id: str
     at: datetime
     task_id: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self.event_id == other.event_id
+
+    def __hash__(self) -> int:
+        return hash(self.event_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
