@@ -15,6 +15,5 @@ class SystemClock:
         """The present, UTC."""
         return datetime.now(UTC)
 
-    def monotonic(self) -> float:
-        """Seconds that never go back."""
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)
+    """Seconds that never go back: the very function, since every checkpoint calls it."""
