@@ -10,7 +10,7 @@ from chongming_task.core.states import TERMINAL, TaskStatus, Verb
 from chongming_task.core.triggers import Asked
 from chongming_task.runtime.driver import Driver
 from chongming_task.runtime.engine import Engine
-from chongming_task.runtime.live import Waiter
+from chongming_task.runtime.live import LiveTask, Waiter
 
 __all__ = ["CloseReport", "close_all"]
 
@@ -27,14 +27,17 @@ class CloseReport:
 
 def close_all(engine: Engine, driver: Driver, grace_seconds: float) -> CloseReport:
     """Stop every record that has not ended, and wait for it."""
-    settled = threading.Event()
-    engine.call(settled.set)
-    driver.wait(settled, KILL_SECONDS)
-    open_ones = [live for live in list(engine.tasks.values()) if live.snapshot.status not in TERMINAL]
-    if not open_ones:
-        return CloseReport()
-    stop = Asked(Verb.STOP, "controller", "the controller was closed", window=grace_seconds)
-    engine.ask([live.snapshot.task_id for live in open_ones], stop, lambda answers: None)
+    shut = threading.Event()
+    open_ones: list[LiveTask] = []
+
+    def done(found: list[LiveTask]) -> None:
+        open_ones.extend(found)
+        shut.set()
+
+    engine.shut(Asked(Verb.STOP, "controller", "the controller was closed", window=grace_seconds), done)
+    if not driver.wait(shut, KILL_SECONDS):
+        still_open = [live.snapshot for live in list(engine.tasks.values()) if live.snapshot.status not in TERMINAL]
+        return CloseReport(unfinished=tuple(task.task_id for task in still_open))
     for live in open_ones:
         event = threading.Event()
         if live.subscribe(Waiter(lambda task: task.status in TERMINAL, event.set)):

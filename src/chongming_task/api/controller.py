@@ -210,7 +210,7 @@ class Controller(Steering, Queries):
         self._link.check_open()
         options = Options(args, kwargs, name, retry, timeout, tags, priority, bucket_key)
         live = self._submissions.make(target, positional, keywords, options)
-        self._link.run(live, lambda: self._link.engine.submit(live, _START if start else None))
+        self._link.run(live, lambda: self._link.submit(live, _START if start else None))
         return TaskHandle(self, live)
 
     def handle(self, task_id: str) -> TaskHandle[Any]:

@@ -44,6 +44,18 @@ class EngineLink:
         if self.closed:
             raise ControllerClosed("this controller is closed; make a new one")
 
+    def submit(self, live: LiveTask, start: Trigger | None) -> None:
+        """Hand a new record to the engine.
+
+        Raises:
+            ControllerClosed: When it was closed at this very moment, and did not take the record in.
+        """
+        self.engine.submit(live, start)
+        if self.closed:
+            self.call(lambda: None)
+            if live.stored_version is None:
+                self.check_open()
+
     def find(self, task_id: str) -> LiveTask | None:
         """A record in memory, also one that was posted a moment ago."""
         live = self.engine.tasks.get(task_id)
@@ -79,7 +91,8 @@ class EngineLink:
             event.set()
 
         self.engine.ask([task_id], trigger, done)
-        self.driver.wait(event)
+        if not self.driver.wait(event):
+            raise ControllerClosed("this controller was closed before it could do that")
         answer = answers[0]
         if answer.error is not None:
             raise answer.error
@@ -103,8 +116,7 @@ class EngineLink:
         def begin(look_again: Callable[[], None]) -> Callable[[], bool]:
             post()
             self.sync()
-            live.subscribe(Waiter(lambda task: task.is_at_rest, look_again))
-            return lambda: not live.snapshot.is_at_rest
+            return lambda: live.subscribe(Waiter(lambda task: task.is_at_rest, look_again))
 
         executor.serve(live.snapshot.task_id, begin)
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chongming_task.api.link import EngineLink
+from chongming_task.core.policies import LARGEST_SECONDS
 from chongming_task.core.query import status_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.rules import KILL_SECONDS
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
+from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Asked, Forced
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConfigurationError
@@ -25,11 +27,32 @@ def seconds_of(name: str, value: Any) -> float:
     """A caller's number of seconds.
 
     Raises:
-        ConfigurationError: When it is no number, negative, or without end.
+        ConfigurationError: When it is no number, negative, or beyond what a clock can wait for.
     """
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < float("inf"):
-        raise ConfigurationError(f"{name} must be a number of seconds, 0 or more, got {value!r}")
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= LARGEST_SECONDS:
+        raise ConfigurationError(
+            f"{name} must be a number of seconds, 0 or more and at most {LARGEST_SECONDS:g}, got {value!r}"
+        )
     return float(value)
+
+
+def _text(name: str, value: Any) -> str:
+    """A caller's words, made safe to store."""
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{name} must be text, got {value!r}")
+    return clean(value, MESSAGE_LIMIT)
+
+
+def _verb(name: str) -> Verb:
+    try:
+        return Verb(name)
+    except ValueError:
+        raise ConfigurationError(f"{name!r} is no verb; the verbs are {', '.join(Verb)}") from None
+
+
+def _asked(verb: Verb, actor: str, reason: str | None, **options: Any) -> Asked:
+    """A caller's verb, with words that are safe to store."""
+    return Asked(verb, _text("actor", actor), None if reason is None else _text("reason", reason), **options)
 
 
 class Steering:
@@ -79,7 +102,7 @@ class Steering:
             InvalidTransition: When it has ended in another way.
         """
         return self._end(
-            task_id, Asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)), wait
+            task_id, _asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)), wait
         )
 
     def cancel(
@@ -92,7 +115,7 @@ class Steering:
         actor: str = "user",
     ) -> bool:
         """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else."""
-        return self._end(task_id, Asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
+        return self._end(task_id, _asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
 
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
         self._link.ask(task_id, asked)
@@ -129,7 +152,7 @@ class Steering:
             InvalidTransition: When it is pending, blocked, stopping or has ended.
         """
         window = seconds_of("timeout", timeout)
-        self._link.ask(task_id, Asked(Verb.PAUSE, actor, reason, window=window))
+        self._link.ask(task_id, _asked(Verb.PAUSE, actor, reason, window=window))
         if wait and task_id != running_task_id():
             self._wait_for(task_id, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
         return self._link.snapshot(task_id).status is S.PAUSED
@@ -140,7 +163,7 @@ class Steering:
         Raises:
             InvalidTransition: When it is neither paused nor on its way.
         """
-        self._link.ask_and_run(task_id, Asked(Verb.RESUME, actor, reason))
+        self._link.ask_and_run(task_id, _asked(Verb.RESUME, actor, reason))
 
     def retry(self, task_id: str, *, force: bool = False, reason: str | None = None, actor: str = "user") -> None:
         """Try a record again: one that failed, was stopped, cancelled or lost; or at once one that waits to retry.
@@ -157,7 +180,7 @@ class Steering:
             StillRunning: When its lost worker still runs, without ``force``.
             InvalidTransition: When it is not in a state to be retried.
         """
-        self._link.ask_and_run(task_id, Asked(Verb.RETRY, actor, reason, force=force))
+        self._link.ask_and_run(task_id, _asked(Verb.RETRY, actor, reason, force=force))
 
     def skip(self, task_id: str, reason: str | None = None, *, actor: str = "user") -> None:
         """Pass over a record that has not begun, or has failed.
@@ -165,7 +188,7 @@ class Steering:
         Raises:
             InvalidTransition: When it runs, or has ended in another way.
         """
-        self._link.ask(task_id, Asked(Verb.SKIP, actor, reason))
+        self._link.ask(task_id, _asked(Verb.SKIP, actor, reason))
 
     def reset(
         self,
@@ -191,7 +214,7 @@ class Steering:
         """
         if not confirm:
             raise ConfigurationError("reset forgets all attempts of the record; write reset(..., confirm=True)")
-        self._link.ask(task_id, Asked(Verb.RESET, actor, reason, force=force))
+        self._link.ask(task_id, _asked(Verb.RESET, actor, reason, force=force))
 
     def force_transition(self, task_id: str, to: TaskStatus | str, *, reason: str, actor: str) -> None:
         """Set a status by hand, past all rules: the way out when an operator knows better.
@@ -208,7 +231,7 @@ class Steering:
         Raises:
             ConfigurationError: For an unknown status, or an empty word.
         """
-        self._link.ask_and_run(task_id, Forced(status_of(to), actor, reason))
+        self._link.ask_and_run(task_id, Forced(status_of(to), _text("actor", actor), _text("reason", reason)))
 
     def can(self, task_id: str, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and if not, why; changes nothing.
@@ -216,16 +239,12 @@ class Steering:
         Raises:
             ConfigurationError: For an unknown verb.
         """
-        try:
-            wanted = Verb(verb)
-        except ValueError:
-            raise ConfigurationError(f"{verb!r} is no verb; the verbs are {', '.join(Verb)}") from None
-        refused = refusal(self._link.snapshot(task_id), wanted, force=force)
+        refused = refusal(self._link.snapshot(task_id), _verb(verb), force=force)
         return refused is None, None if refused is None else str(refused)
 
     def ask(
         self,
-        verb: Verb,
+        verb: Verb | str,
         task_ids: Sequence[str],
         *,
         actor: str,
@@ -248,9 +267,10 @@ class Steering:
             timeout: Seconds of grace for stop and cancel (default 10), or for a pause to come true (default 30).
         """
         self._link.check_open()
-        window = timeout if timeout is not None else 30.0 if verb is Verb.PAUSE else 10.0
-        trigger = Asked(verb, actor, reason, force, graceful, seconds_of("timeout", window))
-        self._link.engine.ask(task_ids, trigger, done)
+        wanted = _verb(verb)
+        window = timeout if timeout is not None else 30.0 if wanted is Verb.PAUSE else 10.0
+        options = {"force": force, "graceful": graceful, "window": seconds_of("timeout", window)}
+        self._link.engine.ask(task_ids, _asked(wanted, actor, reason, **options), done)
 
     def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
         live = self._link.find(task_id)

@@ -11,6 +11,7 @@ from chongming_task.core.failures import FailureKind
 from chongming_task.errors import ConfigurationError
 
 __all__ = [
+    "LARGEST_SECONDS",
     "Backoff",
     "BucketPolicy",
     "ConcurrencyPolicy",
@@ -22,15 +23,17 @@ __all__ = [
 ]
 
 
-_LARGEST = 1e9  # seconds, 31 years: system calls that wait, and dates, take no more than a few hundred
+LARGEST_SECONDS = 1e9  # seconds, 31 years: system calls that wait, and dates, take no more than a few hundred
 
 
 def _number(owner: str, name: str, value: Any, *, positive: bool = False) -> float:
     """``value`` as a finite number that is not negative (or, with ``positive``, above zero)."""
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LARGEST_SECONDS
     if not good or (positive and value == 0):
         wanted = "a number above 0" if positive else "a number, 0 or more"
-        raise ConfigurationError(f"{owner}: {name} must be {wanted}, and at most {_LARGEST:g}, got {value!r:.50}")
+        raise ConfigurationError(
+            f"{owner}: {name} must be {wanted}, and at most {LARGEST_SECONDS:g}, got {value!r:.50}"
+        )
     return float(value)
 
 
@@ -178,7 +181,7 @@ class RetryPolicy:
             seconds = float(self.backoff.delay(failed, chance))
         except Exception:  # a caller's own code, too late to be told: the record waits as if it had not been given
             seconds = _NAMED_BACKOFFS["exponential"].delay(failed, chance)
-        return min(seconds, _LARGEST) if seconds > 0 else 0.0
+        return min(seconds, LARGEST_SECONDS) if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,6 +285,8 @@ def _forced(draft: Draft, trigger: Forced) -> None:
         draft.close_attempt(to if to in TERMINAL else S.LOST, note=f"detached: set to {to} by {trigger.actor}")
         draft.want(Detach(task.attempt))
         changes["abandoned"] = True
+    if task.status is S.RETRY_WAIT:
+        draft.want(ClearTimer(Timer.RETRY))
     changes["ended_at"] = now if to in TERMINAL else None
     if to is S.SUCCEEDED:
         changes["failure"] = None

@@ -16,6 +16,7 @@ __all__ = ["ask", "refusal"]
 
 S = TaskStatus
 _RERUNS = frozenset({Verb.RETRY, Verb.RESET})
+_ENDS = {Verb.STOP: S.STOPPED, Verb.CANCEL: S.CANCELLED}
 _TRIGGERS = {verb: f"user:{verb}" for verb in Verb}
 _WIPED = (  # by a reset
     "attempt",
@@ -80,6 +81,8 @@ def ask(draft: Draft, asked: Asked) -> None:
     rule = rule_for(draft.task.status, draft.task.live, asked.verb)
     if rule.outcome is Outcome.ACT:
         _ACTIONS[asked.verb](draft, asked, rule)
+    elif draft.status is S.STOPPING and not draft.task.live and asked.verb in _ENDS:
+        _end_workerless(draft, asked, _ENDS[asked.verb])
     elif draft.status is S.STOPPING and not asked.graceful:
         draft.want(SetTimer(Timer.STOP_WINDOW, 0.0))  # asked again, with less patience
 
@@ -111,15 +114,20 @@ def _stop(draft: Draft, asked: Asked, rule: Rule) -> None:
     draft.changes["requested_action"] = RequestedAction.STOP if stop else RequestedAction.CANCEL
     draft.changes["grace_until"] = draft.now.after(window)
     _move(draft, asked, rule.through)
-    if not draft.task.live:  # its status was set by hand: nothing runs that could obey
-        draft.changes["failure"] = Failure(FailureKind.CANCELLED, asked.reason or "it held no worker")
-        draft.end(target, _TRIGGERS[asked.verb], asked.actor, asked.reason)
+    if not draft.task.live:
+        _end_workerless(draft, asked, target)
         return
     draft.want(
         ClearTimer(Timer.PAUSE_WINDOW),
         TellWorker(Signal.STOP, StopReason.STOP if stop else StopReason.CANCEL),
         SetTimer(Timer.STOP_WINDOW, window),
     )
+
+
+def _end_workerless(draft: Draft, asked: Asked, target: TaskStatus) -> None:
+    """End a record whose status was set by hand: nothing runs that could obey."""
+    draft.changes["failure"] = Failure(FailureKind.CANCELLED, asked.reason or "it held no worker")
+    draft.end(target, _TRIGGERS[asked.verb], asked.actor, asked.reason)
 
 
 def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
@@ -135,7 +143,8 @@ def _pause(draft: Draft, asked: Asked, rule: Rule) -> None:
         draft.move(S.RUNNING, "pause:withdrawn", asked.actor, "it holds no worker")
         return
     request = draft.transitions[-1].version
-    draft.want(TellWorker(Signal.PAUSE, request=request), SetTimer(Timer.PAUSE_WINDOW, asked.window))
+    # In this order: a worker that says at once that it cannot be held shortens the window.
+    draft.want(SetTimer(Timer.PAUSE_WINDOW, asked.window), TellWorker(Signal.PAUSE, request=request))
 
 
 def _resume(draft: Draft, asked: Asked, rule: Rule) -> None:

@@ -37,6 +37,7 @@ class ThreadDriver:
         self._thread: threading.Thread | None = None
         self._engine: Engine | None = None
         self._stopping = False
+        self._over = False  # nothing that is posted from now on is sure to be handled
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
@@ -46,16 +47,26 @@ class ThreadDriver:
 
     def _run(self, engine: Engine) -> None:
         while not self._stopping:
-            try:
-                engine.tick(timeout=None)
-            except Exception:  # the engine must not die: a record it cannot handle is one record
-                _logger.exception("a tick failed")
-        while engine.tick():
+            self._tick(engine, None)
+        self._over = True
+        while self._tick(engine, 0.0):
             pass
+        engine.flush()
+
+    def _tick(self, engine: Engine, timeout: float | None) -> bool:
+        try:
+            return engine.tick(timeout)
+        except Exception:  # the engine must not die: a record it cannot handle is one record
+            _logger.exception("a tick failed")
+            return False
 
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
-        """Wait until the event is set; False when the time ran out first."""
-        return event.wait(timeout)
+        """Wait until the event is set; False when the time ran out first, or nobody is left to set it."""
+        if not self._over:
+            return event.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+        return event.is_set()
 
     def stop(self, timeout: float = 5.0) -> None:
         """Handle what is in the inbox, and end the thread."""
@@ -65,7 +76,6 @@ class ThreadDriver:
         engine.call(self._stop)
         if thread is not threading.current_thread():
             thread.join(timeout)
-        self._thread = None
 
     def _stop(self) -> None:
         self._stopping = True
@@ -103,3 +113,5 @@ class ManualDriver:
     def stop(self, timeout: float = 5.0) -> None:
         """Handle what is in the inbox."""
         self.settle()
+        if self._engine is not None:
+            self._engine.flush()

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
-from chongming_task.core.effects import Detach, Effect
+from chongming_task.core.effects import ClearTimer, Detach, Effect
 from chongming_task.core.events import Event
 from chongming_task.core.ports import Clock, Executor, ProgressReported, Report, TaskStore, Touch, Write
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, Timer, Trigger
-from chongming_task.errors import TaskError, UnknownTask
+from chongming_task.errors import ControllerClosed, TaskError, UnknownTask
 from chongming_task.runtime import narrate
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.inbox import Inbox
@@ -35,7 +35,6 @@ __all__ = ["Answer", "Engine"]
 S = TaskStatus
 _logger = logging.getLogger("chongming_task.engine")
 _ENGINE = ""  # the timer key of the engine itself
-_RETRY_STORE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,7 @@ class Engine:
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
         self._keep_terminal = keep_terminal
         self._dice = dice
+        self._shut = False
         self._ended: deque[str] = deque()
         self._evicted: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()
         self._now = Now(clock.now())
@@ -104,9 +104,13 @@ class Engine:
         """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
         self.inbox.put(self._take_ask, task_ids, trigger, done)
 
-    def deliver(self, live: LiveTask, report: Report) -> None:
-        """Take a worker's report."""
-        self.inbox.put(self._take_report, live, report)
+    def deliver(self, live: LiveTask, epoch: int, report: Report) -> None:
+        """Take the report of a worker that was launched when the record had been reset ``epoch`` times."""
+        self.inbox.put(self._take_report, live, epoch, report)
+
+    def shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
+        """Take in nothing more from callers, and stop every record that has not ended; ``done`` is given those."""
+        self.inbox.put(self._take_shut, stop, done)
 
     def call(self, done: Callable[[], None]) -> None:
         """Have ``done`` called on the engine thread, once everything posted before is stored."""
@@ -141,6 +145,8 @@ class Engine:
         return until if timeout is None else min(until, timeout)
 
     def _take_in(self, live: LiveTask, start: Trigger | None) -> None:
+        if self._shut:
+            return
         self.tasks[live.draft.task_id] = live
         self._mark(live)
         if self.bus.listening:
@@ -152,27 +158,44 @@ class Engine:
         answers = [self._answer(task_id, trigger) for task_id in task_ids]
         self._answers.append(lambda: done(answers))
 
+    def _take_shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
+        self._shut = True
+        open_ones = [live for live in self.tasks.values() if live.draft.status not in TERMINAL]
+        for live in open_ones:
+            self._apply(live, stop)
+        self._answers.append(lambda: done(open_ones))
+
     def _take_call(self, done: Callable[[], None]) -> None:
         self._answers.append(done)
 
     def _answer(self, task_id: str, trigger: Trigger) -> Answer:
         live = self.tasks.get(task_id) or self._bring_back(task_id)
+        if self._shut:
+            return Answer(task_id, ControllerClosed("this controller is closed; make a new one"))
         if live is None:
             return Answer(task_id, UnknownTask(f"no task {task_id!r} in this controller"))
         try:
             return Answer(task_id, acted=self._apply(live, trigger))
         except TaskError as refused:
             return Answer(task_id, refused)
+        except Exception as error:  # a fault of ours: told to whoever waits, who would wait for ever
+            _logger.exception("the engine could not apply %s", trigger)
+            return Answer(task_id, TaskError(f"the engine could not do that: {error!r}"))
 
     def _bring_back(self, task_id: str) -> LiveTask | None:
         """A record that was dropped from memory but whose handle is still held."""
         live = self._evicted.pop(task_id, None)
         if live is not None:
             self.tasks[task_id] = live
+            self._ended.append(task_id)  # dropped again in its turn, unless it is revived
         return live
 
-    def _take_report(self, live: LiveTask, report: Report) -> None:
-        if isinstance(report, Started):
+    def _take_report(self, live: LiveTask, epoch: int, report: Report) -> None:
+        if isinstance(report, Ended) and (epoch, report.attempt) in live.given_up:
+            self._ended_too_late(live, epoch, report)
+        elif epoch != live.epoch:  # of an attempt that a reset has forgotten
+            return
+        elif isinstance(report, Started):
             self.supervisor.started(live, report.attempt)
             self._apply(live, report)
         elif isinstance(report, Ended):
@@ -186,27 +209,24 @@ class Engine:
             self._events.append(narrate.emitted(live.draft, report, self._now.utc))
 
     def _take_end(self, live: LiveTask, ended: Ended) -> None:
-        if ended.attempt in live.given_up:
-            self._ended_too_late(live, ended)
-        elif live.draft.live and ended.attempt == live.draft.attempt:
+        if live.draft.live and ended.attempt == live.draft.attempt:
             self._look(live)
             live.error = getattr(live.execution, "error", None)
             if ended.failure is not None:
                 self._now = Now(self._now.utc, self._dice())
             self._apply(live, self.supervisor.measured(live, ended))
 
-    def _ended_too_late(self, live: LiveTask, report: Ended) -> None:
+    def _ended_too_late(self, live: LiveTask, epoch: int, report: Ended) -> None:
         """A worker that was given up is gone after all: noted, never counted."""
-        del live.given_up[report.attempt]
+        del live.given_up[epoch, report.attempt]
         how = "returned" if report.failure is None else f"ended ({report.failure.kind}: {report.failure.message})"
         live.draft = live.draft.evolve({"abandoned": bool(live.given_up)})
         self._mark(live)
         note = f"the worker that was given up {how} at {self._now.utc:%Y-%m-%d %H:%M:%S} UTC"
-        self._answers.append(
-            lambda: self.journal.touch(
-                [Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=(report.attempt, note))]
-            )
-        )
+        known = (report.attempt, note) if epoch == live.epoch else None  # a reset has forgotten its attempt
+        self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known))
+        if live.draft.status in TERMINAL:
+            self._ended.append(live.draft.task_id)  # nothing keeps it in memory any more
 
     def _look(self, live: LiveTask) -> None:
         """Bring a worker's progress up to date; look again in a moment if it moved."""
@@ -228,7 +248,10 @@ class Engine:
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
             self._now = Now(self.clock.now())
-            self._fire(task_id, timer)
+            try:
+                self._fire(task_id, timer)
+            except Exception:  # as with messages
+                _logger.exception("the engine could not handle the %s timer of %s", timer, task_id)
 
     def _fire(self, task_id: str, timer: Timer) -> None:
         live = self.tasks.get(task_id)
@@ -247,6 +270,8 @@ class Engine:
             live = self.tasks[task_id]
             try:
                 self._apply(live, Dispatched())
+            except Exception:  # as with messages
+                _logger.exception("the engine could not start %s", task_id)
             finally:
                 if not live.draft.live:
                     self.ready.release(task_id)
@@ -258,14 +283,17 @@ class Engine:
         before = live.draft
         made = step(before, trigger, self._now, live.policy)
         after = live.draft = made.snapshot
-        if made.effects:
-            self._effects += [(live, after.attempt, effect) for effect in made.effects]
+        for effect in made.effects:
+            self._effects.append((live, after.attempt, effect))
+            if isinstance(effect, ClearTimer):  # now as well: it must not fire later in this tick
+                self.supervisor.clear_timer(live, effect.timer)
         if after is before:
             return False
         live.transitions += made.transitions
         if made.clear_attempts:
             live.attempts.clear()
             live.clear_attempts = True
+            live.epoch += 1
         if made.attempt is not None:
             live.attempts.append(made.attempt)
         self._mark(live)
@@ -286,6 +314,8 @@ class Engine:
             self.ready.release(task_id)
             give_up = bool(made.effects) and any(isinstance(effect, Detach) for effect in made.effects)
             self.supervisor.let_go(live, give_up=give_up)
+            if give_up and not live.given_up:  # it never had a worker: the launch had failed
+                live.draft = after.evolve({"abandoned": False})
         elif after.live:
             self.supervisor.keep_time(live, old, new)
         if new in TERMINAL and old not in TERMINAL:
@@ -301,7 +331,7 @@ class Engine:
     def _settle(self) -> bool:
         """Store, then tell, then act."""
         changed, events, effects, answers = self._changed, self._events, self._effects, self._answers
-        if not (changed or events or effects or answers or self.journal.behind):
+        if not (changed or events or effects or answers or self.journal.due(self.clock.monotonic())):
             return False
         self._changed, self._events, self._effects, self._answers = [], [], [], []
         self._store(changed)
@@ -314,7 +344,10 @@ class Engine:
             except Exception:  # an executor's fault must not end the engine
                 _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
         for answer in answers:
-            answer()
+            try:
+                answer()
+            except Exception:  # a caller's fault must not keep the others waiting
+                _logger.exception("a caller raised on its answer")
         self._forget_oldest()
         return True
 
@@ -326,11 +359,17 @@ class Engine:
             elif live.touched:
                 draft = live.draft
                 touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at))
-        if writes or self.journal.behind:
-            stored = self.journal.commit(writes)
-            if not stored:
-                self.timers.set((_ENGINE, Timer.RETRY), self.clock.monotonic() + _RETRY_STORE_SECONDS)
+        self.journal.add(writes)
+        now = self.clock.monotonic()
+        if self.journal.due(now):
+            again = self.journal.flush(now)
+            if again is not None:
+                self.timers.set((_ENGINE, Timer.RETRY), again)
         self.journal.touch(touches)
+
+    def flush(self) -> None:
+        """Store at last what the store did not take so far; after the last tick."""
+        self.journal.flush(self.clock.monotonic())
 
     def _write_of(self, live: LiveTask) -> Write:
         write = Write(

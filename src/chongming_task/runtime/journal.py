@@ -13,6 +13,7 @@ __all__ = ["Journal"]
 
 _logger = logging.getLogger("chongming_task.store")
 _KEPT_FAILURES = 100
+_REST_SECONDS = 1.0  # a store that failed is left alone for so long
 
 
 class Journal:
@@ -27,24 +28,52 @@ class Journal:
         self.failures: deque[str] = deque(maxlen=_KEPT_FAILURES)  # what went wrong, newest last
         self.desynced: dict[str, ConcurrencyConflict] = {}  # records that somebody else wrote; ours are held back
         self._backlog: dict[str, Write] = {}
+        self._notes: list[Touch] = []
+        self._rests_until = 0.0
 
     @property
     def behind(self) -> int:
-        """How many records have changes that the store does not hold yet."""
-        return len(self._backlog)
+        """How many changes the store does not hold yet."""
+        return len(self._backlog) + len(self._notes)
 
-    def commit(self, writes: Iterable[Write]) -> bool:
-        """Store ``writes``, and first what was left over; whether nothing is left over now."""
+    def due(self, now: float) -> bool:
+        """Whether there is something to store, and the store is not resting from a failure."""
+        return now >= self._rests_until and self.behind > 0
+
+    def add(self, writes: Iterable[Write]) -> None:
+        """Take changes in, to be stored with the next ``flush``."""
         waiting = self._backlog
         for write in writes:
             task_id = write.snapshot.task_id
             if task_id not in self.desynced:
                 earlier = waiting.get(task_id)
                 waiting[task_id] = write if earlier is None else _merge(earlier, write)
+
+    def note(self, touch: Touch) -> None:
+        """Take in what became known late and nothing newer will follow; stored after the changes before it."""
+        self._notes.append(touch)
+
+    def flush(self, now: float) -> float | None:
+        """Store what was taken in, oldest first.
+
+        Args:
+            now: Monotonic seconds.
+
+        Returns:
+            None when it is stored; else when to try again.
+        """
+        if self._commit() and (not self._notes or self._touch(self._notes)):
+            self._notes = []
+            return None
+        self._rests_until = now + _REST_SECONDS
+        return self._rests_until
+
+    def _commit(self) -> bool:
+        waiting = self._backlog
         if not waiting:
             return True
         try:
-            conflicts = self.store.commit(list(waiting.values()))
+            conflicts = list(self.store.commit(list(waiting.values())))
         except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
             self._failed(f"commit of {len(waiting)} records", error)
             return False
@@ -56,12 +85,18 @@ class Journal:
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. What fails is not kept: newer news follows."""
-        if not touches or self._backlog:
-            return
+        if touches and not self.behind:
+            self._touch(touches)
+
+    def _touch(self, touches: Sequence[Touch]) -> bool:
+        if self.desynced:
+            touches = [touch for touch in touches if touch.task_id not in self.desynced]
         try:
             self.store.touch(touches)
         except Exception as error:  # as above
             self._failed("touch", error)
+            return False
+        return True
 
     def _failed(self, what: str, error: Exception) -> None:
         text = f"{what}: {type(error).__name__}: {error}"

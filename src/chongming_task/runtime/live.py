@@ -56,7 +56,8 @@ class LiveTask:
     watch: AttemptWatch | None = None
     overrun: FailureKind | None = None  # the limit it was told about
     timers: set[Timer] = field(default_factory=set)
-    given_up: dict[int, ExecutionHandle] = field(default_factory=dict)  # workers that may still run, by attempt
+    epoch: int = 0  # how often it was reset: attempts are counted anew, and reports of earlier ones must not mix in
+    given_up: dict[tuple[int, int], ExecutionHandle] = field(default_factory=dict)  # may still run; by epoch, attempt
     error: BaseException | None = None  # what ended the last attempt, for result()
     waiters: list[Waiter] = field(default_factory=list)
 
@@ -68,7 +69,7 @@ class LiveTask:
         snapshot = self.snapshot = self.draft
         self.changed = self.touched = False
         if self.waiters:
-            for waiter in [w for w in self.waiters if w.satisfied(snapshot)]:
+            for waiter in [w for w in tuple(self.waiters) if w.satisfied(snapshot)]:  # others come and go meanwhile
                 self.unsubscribe(waiter)
                 waiter.wake()
 

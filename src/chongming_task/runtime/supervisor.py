@@ -37,7 +37,7 @@ class Supervisor:
         executor: Executor,
         clock: Clock,
         timers: Timers[tuple[str, Timer]],
-        report: Callable[[LiveTask, Report], None],
+        report: Callable[[LiveTask, int, Report], None],
     ) -> None:
         self.executor = executor
         self._clock = clock
@@ -55,8 +55,7 @@ class Supervisor:
         if isinstance(effect, Launch):
             self._launch(live, effect)
         elif isinstance(effect, Detach):
-            worker = live.given_up.get(effect.attempt)
-            if worker is not None:
+            for worker in live.given_up.values():  # all are on their own; one that was told before does not mind
                 worker.stop(StopReason.DETACHED)
         elif attempt != live.draft.attempt:
             return
@@ -91,7 +90,7 @@ class Supervisor:
             return
         live.watch = AttemptWatch(launched=self._clock.monotonic())
         live.overrun = live.error = None
-        deliver = partial(self._report, live)
+        deliver = partial(self._report, live, live.epoch)
         try:
             live.execution = self.executor.launch(self.request_for(live), deliver)
         except Exception as error:  # no worker could be had: the attempt failed, the engine goes on
@@ -114,7 +113,7 @@ class Supervisor:
 
     def started(self, live: LiveTask, attempt: int) -> None:
         """User code begins: the start limit is met, the others begin to run."""
-        if live.watch is not None and attempt == live.draft.attempt:
+        if live.watch is not None and live.watch.started is None and attempt == live.draft.attempt:
             live.watch.started = self._clock.monotonic()
             self.time_limits(live)
 
@@ -124,7 +123,7 @@ class Supervisor:
             for timer in live.timers - {Timer.RETRY}:
                 self.clear_timer(live, timer)
         if give_up and live.execution is not None:
-            live.given_up[live.draft.attempt] = live.execution
+            live.given_up[live.epoch, live.draft.attempt] = live.execution
         live.execution = live.watch = live.overrun = None
 
     # time
