@@ -26,7 +26,7 @@ def modules() -> list[str]:
 
 def blocks(page: Path) -> list[str]:
     """The Python blocks of a page."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 @pytest.mark.parametrize("name", modules())

@@ -90,7 +90,7 @@ class ExponentialBackoff:
         jitter: ``"full"`` draws the wait from 0 up to the computed value, ``"none"`` takes it as it is.
 
     Example:
-        >>> ExponentialBackoff(base=1, factor=2, jitter="none").delay(3, 0.5)
+        >>> ExponentialBackoff(base=1.0, factor=2.0, jitter="none").delay(3, 0.5)
         4.0
     """
 

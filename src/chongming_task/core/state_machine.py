@@ -28,8 +28,8 @@ class StateMachine:
         >>> machine = StateMachine(TaskSnapshot("t1", "demo", datetime.now(UTC)), lambda: datetime.now(UTC))
         >>> machine.ask(Verb.START).transitions[0].to_status
         <TaskStatus.QUEUED: 'queued'>
-        >>> machine.can(Verb.RETRY)[0]
-        False
+        >>> machine.can(Verb.PAUSE)
+        (True, None)
     """
 
     def __init__(
