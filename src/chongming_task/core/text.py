@@ -35,7 +35,8 @@ def clean(text: str, limit: int | None = None) -> str:
         text = _UNSAFE.sub(_visible, text)
     if limit is None or len(text) <= limit:
         return text
-    mark = f" … [{len(text) - limit} characters left out] … "
-    keep = max(limit - len(mark), 0)
+    mark, keep = "", limit
+    while (needed := f" … [{len(text) - keep} characters left out] … ") != mark:  # the mark takes room, too
+        mark, keep = needed, max(limit - len(needed), 0)
     head = keep - keep // 3
     return text[:head] + mark[:limit] + (text[-(keep // 3) :] if keep >= 3 else "")
