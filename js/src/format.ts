@@ -9,7 +9,11 @@ export function count(value: number): string {
 
 /** A quantity in some unit: whole numbers from 100 on, one decimal below. */
 export function quantity(value: number): string {
-  return (Math.abs(value) >= 100 || Number.isInteger(value) ? integers : oneDecimal).format(value);
+  return rounded(value, 100);
+}
+
+function rounded(value: number, wholeFrom: number): string {
+  return (Math.abs(value) >= wholeFrom || Number.isInteger(value) ? integers : oneDecimal).format(value);
 }
 
 /** 0:07, 1:02, 1:02:03, 3 d 4 h. */
@@ -37,9 +41,9 @@ export function roughly(ms: number): string {
 /** Per second, or per minute or hour where that reads better. */
 export function rate(perSecond: number, unit = ""): string {
   const what = unit ? ` ${unit}` : "";
-  if (perSecond >= 1) return `${quantity(perSecond)}${what}/s`;
-  if (perSecond * 60 >= 1) return `${quantity(perSecond * 60)}${what}/min`;
-  return `${quantity(perSecond * 3600)}${what}/h`;
+  if (perSecond >= 1) return `${rounded(perSecond, 10)}${what}/s`;
+  if (perSecond * 60 >= 1) return `${rounded(perSecond * 60, 10)}${what}/min`;
+  return `${rounded(perSecond * 3600, 10)}${what}/h`;
 }
 
 /** Rounded down: 100 % means all of it. */

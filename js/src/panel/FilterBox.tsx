@@ -13,9 +13,6 @@ export function FilterBox({ session }: { session: PanelSession }) {
       spellcheck={false}
       value={session.text}
       onInput={(event) => session.filterText(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") session.filterText("");
-      }}
     />
   );
 }

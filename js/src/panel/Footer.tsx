@@ -65,15 +65,7 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
     };
   }, []);
   return (
-    <span
-      class="cmt-question"
-      role="alertdialog"
-      aria-label="Confirm"
-      data-testid="cmt-question"
-      onKeyDown={(event) => {
-        if (event.key === "Escape") session.answerQuestion(false);
-      }}
-    >
+    <span class="cmt-question" role="alertdialog" aria-label="Confirm" data-testid="cmt-question">
       <span class="cmt-asks">
         <b>{plan.question}</b> {plan.exceptions.join(" ")}
       </span>

@@ -14,14 +14,7 @@ export function Panel({ session }: { session: PanelSession }) {
   const { table, life } = session;
   const name = table.title || "Tasks";
   return (
-    // JupyterLab would take letters typed here for its own commands.
-    <section
-      class="cmt-panel"
-      data-testid="cmt-panel"
-      data-life={life}
-      data-lm-suppress-shortcuts="true"
-      aria-label={`Tasks of ${name}`}
-    >
+    <section class="cmt-panel" data-testid="cmt-panel" data-life={life} aria-label={`Tasks of ${name}`}>
       <header class="cmt-head">
         <Summary name={name} table={table} />
         <SegmentBar table={table} />

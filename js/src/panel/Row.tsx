@@ -33,6 +33,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
     if (!session.focusWanted || session.current !== row) return;
     session.focusWanted = false;
     element.current?.focus({ preventScroll: true });
+    element.current?.scrollIntoView({ block: "nearest" });
   });
   return (
     <div

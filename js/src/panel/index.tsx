@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import type { WidgetModel } from "../wire/link.ts";
+import { listenToKeys } from "./keyboard.ts";
 import { Panel } from "./Panel.tsx";
 import { PanelSession } from "./session.ts";
 
@@ -26,6 +27,7 @@ export default {
       if (frame === 0 && !signal.aborted) frame = requestAnimationFrame(draw);
     };
     const session = new PanelSession(model, signal, repaint);
+    listenToKeys(el, session, signal);
     const timer = setInterval(repaint, TICK_MS);
     signal.addEventListener("abort", () => {
       clearInterval(timer);

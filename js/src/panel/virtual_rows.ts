@@ -12,18 +12,22 @@ import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
 export const ROW_HEIGHT = 28;
 
-export interface VirtualRows {
-  /** Places of the rows that exist, ascending. */
-  items: number[];
-  scrollToIndex(index: number): void;
+/** More rows scroll. */
+export const ROWS_IN_SIGHT = 14;
+
+/** How high the body is; half a row at its lower edge shows that there are more. */
+export function bodyHeight(rows: number): number {
+  return (rows > ROWS_IN_SIGHT ? ROWS_IN_SIGHT + 0.5 : Math.max(rows, 1)) * ROW_HEIGHT;
 }
 
 /**
+ * The places of the rows that must exist now, ascending.
+ *
  * @param scroller - the element that scrolls
  * @param count - how many rows there are
  * @param kept - the row that must exist also when it is out of sight, because it has the keyboard; -1: none
  */
-export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count: number, kept: number): VirtualRows {
+export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count: number, kept: number): number[] {
   const [, redraw] = useReducer((drawn: number) => drawn + 1, 0);
   const virtualizer = useRef<Virtualizer<HTMLDivElement, HTMLDivElement> | null>(null);
   const options = {
@@ -46,8 +50,5 @@ export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count
   current.setOptions(options);
   useLayoutEffect(() => current._didMount(), [current]);
   useLayoutEffect(() => current._willUpdate());
-  return {
-    items: current.getVirtualItems().map((item) => item.index),
-    scrollToIndex: (index) => current.scrollToIndex(index, { align: "auto" }),
-  };
+  return current.getVirtualItems().map((item) => item.index);
 }
