@@ -12,6 +12,7 @@ from chongming_task.core.states import OCCUPIED, TERMINAL, TaskStatus, edge_exis
 __all__ = ["AuditError", "check_audit"]
 
 S = TaskStatus
+_ASKED = frozenset({S.PAUSING, S.STOPPING})  # on the way to what somebody wants
 
 
 class AuditError(AssertionError):
@@ -54,12 +55,18 @@ def _trail_faults(task: TaskSnapshot, trail: list[Transition]) -> Iterable[str]:
     if [edge.version for edge in trail] != list(range(1, task.status_version + 1)):
         yield f"versions are not 1 to {task.status_version}: {[edge.version for edge in trail]}"
     status = S.PENDING
+    overridden = False
     for edge in trail:
+        if edge.task_id != task.task_id:
+            yield f"version {edge.version} belongs to {edge.task_id}"
         if edge.from_status is not status:
             yield f"version {edge.version} leaves {edge.from_status}, but the record was {status}"
         if not edge_exists(edge.from_status, edge.to_status, edge.trigger):
             yield f"version {edge.version}: no edge {edge.from_status} → {edge.to_status} for {edge.trigger}"
         status = edge.to_status
+        overridden = edge.trigger != "user:reset" and (overridden or edge.trigger.startswith("force:"))
+    if overridden is not task.overridden:
+        yield f"overridden is {task.overridden}, the trail says {overridden}"
     if status is not task.status:
         yield f"the trail ends in {status}"
 
@@ -74,8 +81,14 @@ def _snapshot_faults(task: TaskSnapshot) -> Iterable[str]:
             yield "runs without started_at"
         if task.status is S.SUCCEEDED and task.failure is not None:
             yield f"succeeded with a failure: {task.failure}"
+        if task.status in (S.FAILED, S.LOST) and task.failure is None:
+            yield "has no failure"
+        if (task.status in _ASKED) is not (task.requested_action is not None):
+            yield f"is asked to {task.requested_action}"
     if (task.status in TERMINAL) is not (task.ended_at is not None):
         yield f"ended_at is {task.ended_at}"
+    if (task.status is S.RETRY_WAIT) is not (task.retry_at is not None):
+        yield f"retry_at is {task.retry_at}"
     if task.attempt > task.max_attempts:
         yield f"attempt {task.attempt} of {task.max_attempts}"
     if task.status in TERMINAL and task.requested_action is not None:
@@ -92,6 +105,12 @@ def _attempt_faults(task: TaskSnapshot, trail: list[Transition], attempts: list[
     still_live = [a.attempt for a in attempts if a.ended_at is None]
     if still_live != ([task.attempt] if task.live else []):
         yield f"attempts without an end: {still_live}"
+    if task.status is S.SUCCEEDED and not task.overridden and [a.status for a in attempts[-1:]] != [S.SUCCEEDED]:
+        yield f"succeeded, its last attempt did not: {attempts[-1:]}"
     for attempt in attempts:
+        if attempt.task_id != task.task_id:
+            yield f"attempt {attempt.attempt} belongs to {attempt.task_id}"
+        if (attempt.ended_at is None) is (attempt.status in TERMINAL):
+            yield f"attempt {attempt.attempt} is {attempt.status}, its ended_at {attempt.ended_at}"
         if attempt.seconds is not None and (attempt.seconds < 0 or attempt.paused_seconds > attempt.seconds + 1e-6):
             yield f"attempt {attempt.attempt} took {attempt.seconds} s, {attempt.paused_seconds} s of it paused"
