@@ -82,7 +82,7 @@ class Subscription:
                 event = self._mail.popleft()
             try:
                 self._callback(event)
-            except Exception:  # a subscriber's fault is its own: told in the log, never to the task
+            except BaseException:  # its fault is its own: told in the log, never to the task, and the next event comes
                 _logger.exception("a subscriber raised on %s", type(event).__name__)
 
 
@@ -136,7 +136,10 @@ class Bus:
     def publish(self, events: Sequence[Event], changed: Sequence[TaskSnapshot]) -> None:
         """Tell everybody."""
         for subscription in self._subscriptions:
-            subscription.offer(events)
+            try:
+                subscription.offer(events)
+            except Exception:  # a filter that raises: a subscriber's fault is its own
+                _logger.exception("a subscriber's filter raised")
         for tap in self._taps:
             try:
                 tap(changed)

@@ -116,8 +116,8 @@ class TaskContext:
         Raises:
             TaskCancelled: From the loop, when the task was asked to stop.
         """
-        if total is None and isinstance(items, Sized):
-            total = len(items)
+        if total is None:
+            total = _length(items)
         checkpoint, report = self._token.checkpoint, self._token.report
         report(0, total, unit, None)
         for done, item in enumerate(items, start=1):
@@ -147,6 +147,13 @@ class TaskContext:
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.name!r} attempt {self.attempt} of {self.task_id}>"
+
+
+def _length(items: object) -> int | None:
+    try:
+        return len(items) if isinstance(items, Sized) else None
+    except Exception:  # a length that cannot be told, as of some data sets: the loop goes on without it
+        return None
 
 
 def current_context() -> TaskContext:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
@@ -86,7 +86,7 @@ class Engine:
         self._keep_terminal = keep_terminal
         self._dice = dice
         self._shut = False
-        self._ended: deque[str] = deque()
+        self._ended: OrderedDict[str, None] = OrderedDict()  # in the order they ended
         self._evicted: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()
         self._now = Now(clock.now())
         self._changed: list[LiveTask] = []
@@ -187,7 +187,7 @@ class Engine:
         live = self._evicted.pop(task_id, None)
         if live is not None:
             self.tasks[task_id] = live
-            self._ended.append(task_id)  # dropped again in its turn, unless it is revived
+            self._ended[task_id] = None  # dropped again in its turn, unless it is revived
         return live
 
     def _take_report(self, live: LiveTask, epoch: int, report: Report) -> None:
@@ -226,12 +226,16 @@ class Engine:
         known = (report.attempt, note) if epoch == live.epoch else None  # a reset has forgotten its attempt
         self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known))
         if live.draft.status in TERMINAL:
-            self._ended.append(live.draft.task_id)  # nothing keeps it in memory any more
+            self._ended[live.draft.task_id] = None  # nothing keeps it in memory any more
 
     def _look(self, live: LiveTask) -> None:
         """Bring a worker's progress up to date; look again in a moment if it moved."""
         execution = live.execution
-        found = None if execution is None else execution.progress
+        try:
+            found = None if execution is None else execution.progress
+        except Exception:  # an executor's fault must not swallow the report that comes with it
+            _logger.exception("the engine could not read the progress of %s", live.draft.task_id)
+            return
         if found is None:
             return
         held = live.draft.progress
@@ -318,8 +322,10 @@ class Engine:
                 live.draft = after.evolve({"abandoned": False})
         elif after.live:
             self.supervisor.keep_time(live, old, new)
-        if new in TERMINAL and old not in TERMINAL:
-            self._ended.append(task_id)
+        if new in TERMINAL:
+            self._ended[task_id] = None
+        elif old in TERMINAL:
+            self._ended.pop(task_id, None)
 
     def _mark(self, live: LiveTask) -> None:
         if not live.changed:
@@ -384,7 +390,7 @@ class Engine:
     def _forget_oldest(self) -> None:
         """Drop the oldest ended records from memory; the store keeps them."""
         while len(self._ended) > self._keep_terminal:
-            task_id = self._ended.popleft()
+            task_id, _ = self._ended.popitem(last=False)
             live = self.tasks.get(task_id)
             if live is not None and live.snapshot.status in TERMINAL and not live.given_up:
                 self._evicted[task_id] = self.tasks.pop(task_id)

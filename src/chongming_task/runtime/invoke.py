@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chongming_task.core.failures import Failure, FailureKind, describe_exception
+from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.ports import AttemptRequest, Deliver
 from chongming_task.core.results import ResultInvalid, to_json
+from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.errors import TaskCancelled
 from chongming_task.runtime.context import TaskContext, _current
@@ -51,10 +54,10 @@ def invoke(
         return Ended(number, failure=_cancelled(token, signal))
     except ResultInvalid as wrong:
         keep(wrong)
-        return Ended(number, failure=Failure(FailureKind.RESULT_INVALID, str(wrong)))
+        return Ended(number, failure=Failure(FailureKind.RESULT_INVALID, describe_exception(wrong).message))
     except BaseException as error:  # SystemExit and its like end the attempt, never the worker
         keep(error)
-        return Ended(number, failure=describe_exception(error, retryable=request.retry.answers(error)))
+        return Ended(number, failure=_described(error, request.retry))
     finally:
         _current.reset(mark)
 
@@ -63,17 +66,37 @@ def _call(request: AttemptRequest, context: TaskContext) -> Any:
     args = (context, *request.args) if request.takes_context else request.args
     value = request.target(*args, **request.kwargs)
     if inspect.iscoroutine(value):
-        import asyncio  # costs 50 ms: only tasks that need a loop pay for it
-
-        with asyncio.Runner() as runner:
-            return runner.run(value)
+        return _run_on_a_loop(value)
     return value
+
+
+def _run_on_a_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Run it to its end on a loop of its own; in a thread of its own where a loop runs already, as in a notebook."""
+    import asyncio  # costs 50 ms: only tasks that need a loop pay for it
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "chongming-loop") as pool:
+        return pool.submit(copy_context().run, asyncio.run, coroutine).result()
+
+
+def _described(error: BaseException, retry: RetryPolicy) -> Failure:
+    try:
+        return describe_exception(error, retryable=retry.answers(error))
+    except BaseException as worse:  # one that cannot be looked at (its __str__ exits, say) has ended the attempt too
+        names = f"{type(error).__name__}, and looking at it raised {type(worse).__name__}"
+        return Failure(FailureKind.EXCEPTION, clean(names, MESSAGE_LIMIT), exception_type=clean(type(error).__name__))
 
 
 def _cancelled(token: CancellationToken, signal: TaskCancelled) -> Failure:
     if token.stop_reason is None:
+        said = _described(signal, RetryPolicy()).message
         return Failure(
-            FailureKind.CANCELLED, f"the task raised TaskCancelled though nobody had asked it to stop: {signal}"
+            FailureKind.CANCELLED, f"the task raised TaskCancelled though nobody had asked it to stop: {said}"
         )
     return _obeyed(token, "stopped at a checkpoint")
 

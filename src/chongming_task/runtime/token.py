@@ -26,9 +26,25 @@ _PROGRESS_STEPS = 100  # and with every hundredth of the way
 _WAIT_SECONDS = 0.5  # a sleeping task still passes a checkpoint this often
 
 
-def _finite(value: object) -> float | None:
-    """A number as it is; None for NaN, infinities and whatever is no number."""
-    return value if isinstance(value, (int, float)) and math.isfinite(value) else None
+def _plain(value: float) -> float:
+    """A number of any library as one of Python's own, made where the task can be told that it is none."""
+    return value if type(value) is int or type(value) is float else float(value)
+
+
+def _finite(value: float | None) -> float | None:
+    """A number as it is; None for NaN, infinities and whole numbers beyond any float."""
+    try:
+        return value if value is not None and math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _next_step(done: float, total: float | None) -> float:
+    """Where the next hundredth of the way ends; infinity when it is unknown how long that is, or behind."""
+    try:
+        return done + total / _PROGRESS_STEPS if total is not None and done < total else math.inf
+    except OverflowError:
+        return math.inf
 
 
 class CancellationToken:
@@ -114,8 +130,8 @@ class CancellationToken:
         return Progress(
             _finite(self._done),
             _finite(self._total),
-            None if unit is None else clean(str(unit), NAME_LIMIT),
-            None if message is None else clean(str(message), NAME_LIMIT),
+            None if unit is None else clean(unit, NAME_LIMIT),
+            None if message is None else clean(message, NAME_LIMIT),
         )
 
     # worker side
@@ -170,16 +186,16 @@ class CancellationToken:
     def report(self, done: float | None, total: float | None, unit: str | None, message: str | None) -> None:
         """Note the progress; tell the engine when it is news: throttled by time and by share of the way."""
         if done is not None:
-            self._done = done
+            self._done = done = _plain(done)
         if total is not None:
-            self._total = total
+            self._total = _plain(total)
         if unit is not None:
-            self._unit = unit
+            self._unit = str(unit)
         if message is not None:
-            self._message = message
+            self._message = str(message)
         now = self._monotonic()
         if now >= self._next_report or (done is not None and done >= self._next_done):
             self._next_report = now + _PROGRESS_SECONDS
             if done is not None:
-                self._next_done = done + self._total / _PROGRESS_STEPS if self._total else float("inf")
+                self._next_done = _next_step(done, self._total)
             self._deliver(ProgressReported(self.attempt))

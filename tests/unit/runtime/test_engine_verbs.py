@@ -73,7 +73,7 @@ TABLE = {
 ROWS = [(state, verb, to) for state, row in TABLE.items() for verb, to in zip(VERBS, row.split(), strict=True)]
 
 
-@pytest.mark.parametrize(("state", "verb", "to"), ROWS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("state", "verb", "to"), ROWS, ids=str)
 def test_the_verb_table_holds_through_the_controller(make_rig, state, verb, to):
     """A verb leads where the table says, is accepted without effect, or is refused and changes nothing."""
     rig = make_rig(max_parallel=1)
@@ -120,7 +120,7 @@ def test_retry_keeps_the_attempts_and_needs_force_past_the_last(rig):
     rig.settle()
     with pytest.raises(AttemptsExhausted, match="force=True"):
         handle.retry()
-    assert handle.can("retry") == (False, str(pytest.raises(AttemptsExhausted, handle.retry).value))
+    assert handle.can("retry")[0] is False
     handle.retry(force=True)
     rig.worker(handle).begin()
     rig.worker(handle).finish("second")

@@ -28,7 +28,8 @@ class InlineExecutor:
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._callers: dict[str, SimpleQueue[LocalExecution | None]] = {}
+        self._lock = threading.Lock()
+        self._callers: dict[str, SimpleQueue[LocalExecution | None]] = {}  # the thread that runs a record's attempts
 
     def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Everything callable runs inline."""
@@ -36,23 +37,28 @@ class InlineExecutor:
     def launch(self, request: AttemptRequest, deliver: Deliver) -> LocalExecution:
         """Hand the attempt to its caller; see :class:`~chongming_task.core.ports.Executor`."""
         execution = LocalExecution(request, deliver, self._monotonic, pausable=False)
-        caller = self._callers.get(request.task_id)
-        if caller is not None:
-            caller.put(execution)
-        else:
-            threading.Thread(target=execution.run, name="chongming-worker-inline", daemon=True).start()
+        with self._lock:
+            caller = self._callers.get(request.task_id)
+            if caller is not None:
+                caller.put(execution)
+                return execution
+        threading.Thread(target=execution.run, name="chongming-worker-inline", daemon=True).start()
         return execution
 
     def serve(self, task_id: str, begin: Callable[[Callable[[], None]], Callable[[], bool]]) -> None:
-        """Run the attempts of one record in this thread.
+        """Run the attempts of one record in this thread, unless another thread runs them already.
 
         Args:
             task_id: The record.
             begin: Sets it going. It is given a function that makes this thread look again, and returns one that tells
-                whether more attempts are to be expected.
+                whether more attempts are to be expected; if so, this thread will be made to look again.
         """
         attempts: SimpleQueue[LocalExecution | None] = SimpleQueue()
-        self._callers[task_id] = attempts
+        with self._lock:
+            mine = self._callers.setdefault(task_id, attempts) is attempts
+        if not mine:
+            begin(lambda: None)
+            return
         try:
             expected = begin(lambda: attempts.put(None))
             while expected():
@@ -60,7 +66,16 @@ class InlineExecutor:
                 if execution is not None:
                     execution.run()
         finally:
+            self._leave(task_id, attempts)
+
+    def _leave(self, task_id: str, attempts: SimpleQueue[LocalExecution | None]) -> None:
+        """Serve the record no longer; what was handed over at the last moment gets a thread of its own."""
+        with self._lock:
             del self._callers[task_id]
+        while not attempts.empty():
+            execution = attempts.get()
+            if execution is not None:
+                threading.Thread(target=execution.run, name="chongming-worker-inline", daemon=True).start()
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import Any
 
 from chongming_task.core.ports import AttemptRequest, Deliver
@@ -99,7 +100,7 @@ class ThreadExecutor:
                     self._send_worker()
             if execution is not None:
                 arriving = False
-                execution.run()
+                copy_context().run(execution.run)  # what it sets in its context ends with it
                 execution = None  # an idle worker holds on to nothing
             elif not self._sleep(bed):
                 return

@@ -1,0 +1,230 @@
+"""Durable first, then told, then done; and a store that fails for a while."""
+
+from __future__ import annotations
+
+import pytest
+
+from chongming_task import MemoryTaskStore, StoreError
+from chongming_task.core.ports import Touch, Write
+from chongming_task.runtime.journal import Journal
+from chongming_task.testing import ManualExecutor, check_audit
+from tests.support.rig import job
+
+
+class SpyingStore(MemoryTaskStore):
+    """Writes down every call, and fails when told to."""
+
+    def __init__(self, calls):
+        super().__init__()
+        self.calls = calls
+        self.broken = False
+        self.tried = 0
+
+    def commit(self, writes):
+        self.tried += 1
+        if self.broken:
+            raise StoreError("no space left on device")
+        for write in writes:
+            self.calls.append(("stored", write.snapshot.task_id, str(write.snapshot.status)))
+        self.calls.append(("commit",))
+        return super().commit(writes)
+
+    def touch(self, touches):
+        if self.broken:
+            raise StoreError("no space left on device")
+        super().touch(touches)
+
+
+class SpyingExecutor(ManualExecutor):
+    """Writes down every launch."""
+
+    calls: list
+
+    def launch(self, request, deliver):
+        self.calls.append(("launched", request.task_id))
+        return super().launch(request, deliver)
+
+
+@pytest.fixture
+def calls():
+    return []
+
+
+@pytest.fixture
+def spied(make_rig, calls):
+    executor = SpyingExecutor()
+    executor.calls = calls
+    return make_rig(SpyingStore(calls), executor)
+
+
+def test_one_tick_is_one_commit(spied, calls):
+    """However many records it touches."""
+    handles = [spied.controller.submit(job) for _ in range(20)]
+    spied.engine.tick()
+    assert calls.count(("commit",)) == 1
+    for handle in handles:
+        spied.worker(handle).begin()
+        spied.worker(handle).finish()
+    spied.engine.tick()
+    assert calls.count(("commit",)) == 2
+    spied.engine.tick()
+    assert calls.count(("commit",)) == 2  # nothing to store, nothing stored
+
+
+def test_nothing_is_launched_or_told_before_it_is_stored(spied, calls):
+    """STARTING is durable before the worker is asked for, and before any view hears of it."""
+    spied.controller.tap(lambda changed: calls.extend(("told", t.task_id, str(t.status)) for t in changed))
+    handle = spied.submit()
+    assert calls == [
+        ("stored", handle.id, "starting"),
+        ("commit",),
+        ("told", handle.id, "starting"),
+        ("launched", handle.id),
+    ]
+
+
+def test_an_answer_means_stored(spied, calls):
+    """When a verb returns, the store holds what it changed."""
+    handle = spied.submit(start=False)
+    handle.skip()
+    assert spied.store.get(handle.id).status == "skipped"
+
+
+def test_tasks_go_on_while_the_store_fails(spied):
+    """Failures are told; on recovery everything is stored, in order, as if nothing had been."""
+    before, worker = spied.running()
+    spied.store.broken = True
+    worker.finish("done")
+    during = spied.submit()
+    spied.worker(during).begin()
+    spied.settle()
+    assert (before.status, during.status) == ("succeeded", "running")
+    assert "no space left" in spied.controller.persist_failures[0]
+    assert spied.engine.journal.behind == 2
+    assert spied.store.get(during.id) is None
+    spied.worker(during).finish()
+    spied.settle()
+    spied.store.broken = False
+    spied.advance(1)
+    assert spied.engine.journal.behind == 0
+    assert spied.trail(during) == ["queued", "starting", "running", "succeeded"]
+    assert check_audit(spied.store, settled=True) == 2
+
+
+def test_a_failing_store_is_not_pressed(spied, caplog):
+    """It rests a second between tries, whatever goes on meanwhile, and the log does not fill."""
+    spied.store.broken = True
+    for _ in range(50):
+        spied.submit()
+    assert spied.store.tried == 1
+    for _ in range(10):
+        spied.advance(1)
+    assert spied.store.tried == 11
+    assert caplog.text.count("the task store failed") <= 2
+    spied.store.broken = False
+    spied.advance(1)
+    assert spied.engine.journal.behind == 0
+
+
+def test_the_failures_told_are_bounded(spied):
+    """A store that is broken for ever does not fill the memory."""
+    spied.store.broken = True
+    spied.submit()
+    for _ in range(300):
+        spied.advance(1)
+    assert 0 < len(spied.controller.persist_failures) <= 100
+    spied.store.broken = False
+    spied.advance(1)
+
+
+def test_the_end_stores_what_was_left_over(spied):
+    """Closing does not wait for the rest to be over."""
+    spied.store.broken = True
+    handle = spied.submit(start=False)
+    spied.store.broken = False
+    report = spied.controller.close()
+    assert report.stopped == (handle.id,)
+    assert spied.store.get(handle.id).status == "stopped"
+
+
+def test_the_end_of_a_given_up_worker_is_noted_although_the_store_failed(spied):
+    """What becomes known too late is not news that newer news replaces."""
+    handle, worker = spied.running()
+    handle.stop(graceful=False)
+    spied.store.broken = True
+    worker.finish()
+    spied.settle()
+    spied.store.broken = False
+    spied.advance(1)
+    assert not spied.store.get(handle.id).abandoned
+    assert "given up returned" in spied.store.attempts(handle.id)[0].note
+
+
+def test_a_record_that_somebody_else_wrote_is_left_to_him(spied):
+    """The conflict is told, ours is held back, other records are not concerned."""
+    handle, worker = spied.running()
+    theirs = spied.store.get(handle.id)._replace(status_version=9, name="theirs")
+    MemoryTaskStore.commit(spied.store, [Write(theirs, 3)])
+    worker.report(1, 2)
+    worker.finish("ours")
+    other = spied.submit()
+    assert handle.status == "succeeded"
+    assert spied.controller.desynced_tasks == [handle.id]
+    assert "expected version 3, found 9" in spied.controller.persist_failures[-1]
+    worker.deliver_again(None)
+    handle.reset(confirm=True)
+    spied.settle()
+    assert spied.store.get(handle.id) == theirs
+    assert spied.store.get(other.id).status == "starting"
+    with spied.store._lock:  # the audit of the fixture is about our records
+        del spied.store._tasks[handle.id]
+
+
+def test_progress_is_no_transaction_of_its_own_record(spied, calls):
+    """It touches, moves no version, and is not kept while the store is behind."""
+    handle, worker = spied.running()
+    version = spied.store.get(handle.id).status_version
+    commits = calls.count(("commit",))
+    worker.report(5, 10, "rows")
+    spied.settle()
+    assert spied.store.get(handle.id).progress.done == 5
+    assert spied.store.get(handle.id).status_version == version
+    assert calls.count(("commit",)) == commits
+    spied.store.broken = True
+    worker.report(6, 10, "rows")
+    spied.settle()
+    assert (handle.progress.done, spied.store.get(handle.id).progress.done) == (6, 5)
+    assert "touch" in spied.controller.persist_failures[-1]
+
+
+def test_a_store_that_returns_nonsense_is_told(caplog):
+    """A contract broken by a third party does not end the engine."""
+
+    class Silent(MemoryTaskStore):
+        def commit(self, writes):
+            super().commit(writes)
+
+    journal = Journal(Silent())
+    from chongming_task.core.records import TaskSnapshot
+    from chongming_task.testing import FakeClock
+
+    journal.add([Write(TaskSnapshot("t1", "demo", FakeClock().now()), None)])
+    assert journal.flush(0.0) == 1.0
+    assert "TypeError" in journal.failures[0]
+    assert not journal.due(0.5)
+    assert journal.due(1.0)
+
+
+def test_touches_of_a_foreign_record_are_left_out():
+    """Not even progress is written into a record that is somebody else's."""
+    store = MemoryTaskStore()
+    from chongming_task.core.records import TaskSnapshot
+    from chongming_task.testing import FakeClock
+
+    task = TaskSnapshot("t1", "demo", FakeClock().now())
+    store.commit([Write(task._replace(status_version=4), None)])
+    journal = Journal(store)
+    journal.add([Write(task, None)])
+    assert journal.flush(0.0) is None
+    journal.touch([Touch("t1", abandoned=True)])
+    assert not store.get("t1").abandoned
