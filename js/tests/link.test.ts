@@ -149,6 +149,16 @@ test("a kernel that comes back is called and believed", () => {
   expect(link.life).toBe("live");
 });
 
+test("a line that the front end says is cut is not waited for", () => {
+  link.open();
+  model.deliver(reset([]));
+  model.send = () => {
+    throw new Error("Cannot send");
+  };
+  model.emit("comm_live_update");
+  expect(link.life).toBe("gone");
+});
+
 test("the saved table is shown anew while the view is not in step, and left alone when it is", () => {
   link.open();
   model.saved = { ...reset([]), saved_at: 1 };

@@ -69,6 +69,21 @@ test("only changes that may move rows make a new order", () => {
   expect(table.orderVersion).toBeGreaterThan(before);
 });
 
+test("the clocks of a last known state stand still until the next reset", () => {
+  let now = 1_000_000;
+  const table = new TaskTable(() => now);
+  table.reset(reset([], { at: 50_000 }));
+  now += 4000;
+  table.stop(now - 3000);
+  now += 60_000;
+  expect([table.stopped, table.now()]).toEqual([true, 51_000]);
+  table.reset(reset([], { at: 114_000 }));
+  expect([table.stopped, table.now()]).toEqual([false, 114_000]);
+  table.load({ ...reset([], { at: 7_000 }), saved_at: 5 });
+  now += 60_000;
+  expect([table.stopped, table.now()]).toEqual([true, 7_000]);
+});
+
 test("the kernel's time is kept by the quickest message", () => {
   let now = 1_000_000;
   const table = new TaskTable(() => now);

@@ -5,12 +5,12 @@ import { fraction } from "../tasks/order.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { PanelSession } from "./session.ts";
-import { STILL_RUNNING } from "./words.ts";
+import { STILL_RUNNING, WAITING } from "./words.ts";
 
 export function ProgressCell({ session, row }: { session: PanelSession; row: number }) {
   const { table } = session;
-  const waiting = session.waitingText(row);
-  if (waiting !== null) return <Words text={waiting} kind="waiting" />;
+  const waiting = session.waitingVerb(row);
+  if (waiting !== null) return <Words text={WAITING} hint={`${waiting}: ${WAITING}`} kind="waiting" />;
   const { status } = table.situation(row);
   const trouble = troubleText(table, row);
   if (trouble !== null) return <Words text={trouble} kind="trouble" />;
@@ -36,9 +36,9 @@ export function ProgressCell({ session, row }: { session: PanelSession; row: num
   );
 }
 
-function Words({ text, kind }: { text: string; kind: string }) {
+function Words({ text, kind, hint = text }: { text: string; kind: string; hint?: string }) {
   return (
-    <span class={`cmt-words cmt-words-${kind}`} title={text}>
+    <span class={`cmt-words cmt-words-${kind}`} title={hint}>
       {text}
     </span>
   );
@@ -65,7 +65,7 @@ function amount(table: TaskTable, row: number): string {
 
 /** "9 s" while it runs and its speed is known. */
 function remaining(table: TaskTable, row: number): string {
-  if (table.status(row) !== "running") return "";
+  if (table.status(row) !== "running" || table.stopped) return "";
   const perSecond = table.speeds.rate(row);
   if (perSecond === null) return "";
   const left = (table.columns.total[row] ?? 0) - (table.columns.done[row] ?? 0);

@@ -25,7 +25,7 @@ export function figures(table: TaskTable): string[] {
   const done = `${count(table.counts.succeeded ?? 0)}/${count(total)} done`;
   const ended = sum(table, (status) => ENDED.has(status));
   const running = sum(table, (status) => status === "running" || status === "starting");
-  const perSecond = running > 0 ? table.endings.rate(table.now()) : null;
+  const perSecond = running > 0 && !table.stopped ? table.endings.rate(table.now()) : null;
   if (perSecond === null || perSecond <= 0) return [done];
   return [done, rate(perSecond), `${roughly(((total - ended) / perSecond) * 1000)} left`];
 }

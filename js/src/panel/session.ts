@@ -7,7 +7,7 @@ import { TaskTable } from "../tasks/table.ts";
 import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
 import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
 import { type Notice, noticeOf, type Plan, planForRow, planForRows } from "./steering.ts";
-import { KERNEL_GONE, WAITING } from "./words.ts";
+import { KERNEL_GONE } from "./words.ts";
 
 /** A click not answered within this time is shown as waiting. */
 const WAITING_SHOWS_AFTER_MS = 250;
@@ -80,7 +80,10 @@ export class PanelSession implements LinkListener {
 
   lifeChanged(life: Life): void {
     this.life = life;
-    if (life === "gone") this.question = null;
+    if (life === "gone") {
+      this.question = null;
+      this.table.stop(this.asOf ?? this.now());
+    }
     this.repaint();
   }
 
@@ -224,11 +227,10 @@ export class PanelSession implements LinkListener {
     this.say(error ? { text: error, bad: true } : noticeOf(this.table, results));
   }
 
-  /** "pause: waiting for the kernel" once a click has waited long enough to be noticed. */
-  waitingText(row: number): string | null {
+  /** The verb that was clicked on a row and has waited for the kernel long enough to be noticed. */
+  waitingVerb(row: number): Verb | null {
     const click = this.clicks.get(row);
-    if (!click || this.now() - click.at < WAITING_SHOWS_AFTER_MS) return null;
-    return `${click.verb}: ${WAITING}`;
+    return click && this.now() - click.at >= WAITING_SHOWS_AFTER_MS ? click.verb : null;
   }
 
   // ---- the line that says what happened

@@ -42,12 +42,23 @@ export class TaskTable {
   private situations: readonly Situation[] = [];
   /** Browser clock minus feed clock; the smallest seen has the least delay in it. */
   private offset = 0;
+  private stoppedAt: number | null = null;
 
   constructor(private readonly clock: () => number = Date.now) {}
 
   /** Now, in the feed's milliseconds. */
   now(): number {
-    return this.clock() - this.offset;
+    return this.stoppedAt ?? this.clock() - this.offset;
+  }
+
+  /** Whether this is a last known state: its clocks stand still, and nothing may be foretold from it. */
+  get stopped(): boolean {
+    return this.stoppedAt !== null;
+  }
+
+  /** Stops the clocks at a moment in Unix milliseconds: nobody knows what happened since. */
+  stop(unixMs: number): void {
+    this.stoppedAt ??= unixMs - this.offset;
   }
 
   /** The row a task has; undefined while its page has not come. */
@@ -77,17 +88,18 @@ export class TaskTable {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Takes the last known table of a saved notebook; its clock stands still at `at`. */
+  /** Takes the last known table of a saved notebook. */
   load(saved: SavedTable): void {
     this.begin(saved);
     this.seq = 0;
-    this.offset = this.clock() - saved.at;
+    this.stoppedAt = saved.at;
   }
 
   reset(message: ResetMessage): void {
     this.begin(message);
     this.seq = message.seq;
     this.offset = this.clock() - message.at;
+    this.stoppedAt = null;
   }
 
   /** False when a message is missing between this one and the last. */

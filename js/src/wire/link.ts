@@ -74,13 +74,16 @@ export class Link {
     this.lastHeard = now();
     const onMessage = (message: KernelMessage) => this.receive(message);
     const onSaved = () => this.onSaved();
+    const onCommChange = () => this.doubt();
     model.on("msg:custom", onMessage);
     model.on("change:saved", onSaved);
+    model.on("comm_live_update", onCommChange);
     const timer = setInterval(() => this.checkLife(), 1000);
     signal.addEventListener("abort", () => {
       clearInterval(timer);
       model.off("msg:custom", onMessage);
       model.off("change:saved", onSaved);
+      model.off("comm_live_update", onCommChange);
     });
   }
 
@@ -147,6 +150,13 @@ export class Link {
     if (this.life !== "live") this.showSaved();
   }
 
+  /** The front end says that the line was cut, or is new: silence need not be waited for. */
+  private doubt(): void {
+    this.lastHeard = this.now() - SILENCE_MS;
+    this.calledAt = null;
+    this.call("hello");
+  }
+
   private showSaved(): void {
     const saved = this.model.get("saved");
     if (isTable(saved)) this.listener.saved(saved);
@@ -157,7 +167,7 @@ export class Link {
     const now = this.now();
     if (this.calledAt !== null && now - this.calledAt < PATIENCE_MS) return;
     this.calledAt = now;
-    this.post({ id: this.nextId(), verb });
+    if (!this.post({ id: this.nextId(), verb })) this.lose();
   }
 
   private checkLife(): void {
@@ -193,12 +203,13 @@ export class Link {
     return `${this.prefix}-${this.serial}`;
   }
 
-  /** Sending over a closed comm throws in some front ends; silence then says the same. */
-  private post(message: ViewMessage): void {
+  /** False when the front end has no line to send on: it was closed with its kernel, and sending throws. */
+  private post(message: ViewMessage): boolean {
     try {
       this.model.send(message);
-    } catch (error) {
-      console.warn("chongming-task: the message did not leave the browser", error);
+      return true;
+    } catch {
+      return false;
     }
   }
 }
