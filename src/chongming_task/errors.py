@@ -8,6 +8,7 @@
     │   └── StillRunning          a worker that was given up still runs, and force was not given
     ├── TaskExecutionError        a task ended without a value
     │   └── TaskTimeout           ... because it overran one of its limits
+    ├── ResultUnavailable         a task succeeded, but its value cannot be had here
     ├── ControllerClosed          the controller takes no more work
     └── StoreError                the store could not do its work
         └── ConcurrencyConflict   somebody else wrote the record first
@@ -27,6 +28,7 @@ __all__ = [
     "ConfigurationError",
     "ControllerClosed",
     "InvalidTransition",
+    "ResultUnavailable",
     "StillRunning",
     "StoreError",
     "TaskCancelled",
@@ -109,6 +111,14 @@ class TaskTimeout(TaskExecutionError):
 
     You do not get it when ``wait(timeout)`` runs out of patience: that is the builtin :class:`TimeoutError`, and the
     task goes on.
+    """
+
+
+class ResultUnavailable(TaskError, LookupError):
+    """A task succeeded, but its value cannot be had here.
+
+    You get it where a value is asked for that was kept in the memory of another process, or in a file that is gone or
+    that no codec of this controller reads. The record itself is sound.
     """
 
 

@@ -16,6 +16,7 @@ from chongming_task.core.effects import StopReason
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Ended, Held, Started
 from chongming_task.errors import ConcurrencyConflict
@@ -60,6 +61,8 @@ class AttemptRequest(NamedTuple):
     retry: RetryPolicy = RetryPolicy()  # tells which exceptions are worth another attempt
     limit_seconds: float | None = None  # per attempt, for ctx.deadline
     pipeline_run_id: str | None = None
+    results: ResultPolicy = StrictJson()  # what becomes of the return value
+    artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,12 @@ from chongming_task.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from chongming_task.core.ports import AttemptRequest, Deliver
+    from chongming_task.runtime.artifacts import Artifacts
     from chongming_task.runtime.token import CancellationToken
 
 __all__ = ["TaskContext", "current_context"]
+
+DEFAULT_ARTIFACTS = ".chongming/artifacts"  # relative to where the process is
 
 T = TypeVar("T")
 
@@ -44,6 +47,8 @@ class TaskContext:
     """
 
     __slots__ = (
+        "_artifacts",
+        "_artifacts_base",
         "_deliver",
         "_log",
         "_token",
@@ -72,6 +77,8 @@ class TaskContext:
         taken for stuck by an idle limit. It costs well under a microsecond.
         """
         self._log: logging.LoggerAdapter[logging.Logger] | None = None
+        self._artifacts_base = request.artifacts
+        self._artifacts: Artifacts | None = None
 
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
@@ -85,6 +92,19 @@ class TaskContext:
             }
             self._log = logging.LoggerAdapter(_logger, fields)
         return self._log
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The attempt's own folder for files; made when it is first used.
+
+        ``ctx.artifacts / "model.bin"`` is a path in it; its ``folder`` is the folder itself. No two attempts share one.
+        """
+        if self._artifacts is None:
+            from chongming_task.runtime.artifacts import Artifacts  # loads pathlib: only tasks that keep files pay
+
+            base = DEFAULT_ARTIFACTS if self._artifacts_base is None else self._artifacts_base
+            self._artifacts = Artifacts(base, self.task_id, self.attempt)
+        return self._artifacts
 
     def progress(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 from chongming_task.core.failures import Failure, FailureKind, describe_exception
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.ports import AttemptRequest, Deliver
-from chongming_task.core.results import ResultInvalid, to_json
+from chongming_task.core.results import ResultInvalid
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.errors import TaskCancelled
@@ -48,7 +48,7 @@ def invoke(
     mark = _current.set(context)
     try:
         value = _call(request, context)
-        return Ended(number, outcome=to_json(value))
+        return Ended(number, outcome=request.results.keep(value, lambda: context.artifacts.new_folder("result")))
     except TaskCancelled as signal:
         keep(signal)
         return Ended(number, failure=_cancelled(token, signal))

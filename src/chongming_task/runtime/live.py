@@ -12,6 +12,7 @@ from chongming_task.core.limits import AttemptWatch
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.ports import ExecutionHandle
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
+from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
 
 __all__ = ["LiveTask", "Waiter", "Work"]
@@ -24,6 +25,8 @@ class Work(NamedTuple):
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = MappingProxyType({})
     takes_context: bool = False
+    results: ResultPolicy = StrictJson()  # what becomes of the return value
+    artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
 
 
 @dataclass(slots=True, eq=False)

@@ -83,6 +83,8 @@ class Supervisor:
             retry=policy.retry,
             limit_seconds=policy.timeout.per_attempt,
             pipeline_run_id=task.pipeline_run_id,
+            results=work.results,
+            artifacts=work.artifacts,
         )
 
     def _launch(self, live: LiveTask, effect: Launch) -> None:
