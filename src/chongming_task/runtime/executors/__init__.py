@@ -1,1 +1,1 @@
-"""Who runs an attempt: a thread, or the caller itself."""
+"""Who runs an attempt: a thread, a process, or the caller itself."""

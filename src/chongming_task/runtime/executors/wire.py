@@ -1,0 +1,120 @@
+"""What crosses between the controller's process and a worker process: small frozen records, one frame each.
+
+Both ends run the same interpreter and the same version of this library: one starts the other.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from chongming_task.core.effects import StopReason
+from chongming_task.core.ports import Emitted
+from chongming_task.core.records import Progress
+from chongming_task.core.triggers import Ended, Held, Started
+
+__all__ = ["Beat", "Frames", "Pause", "Quit", "Ready", "Resume", "Run", "Stop", "Surroundings", "Told", "pack"]
+
+_LENGTH = struct.Struct("!Q")
+
+
+class Surroundings(NamedTuple):
+    """What a worker takes over from the controller's process as it is at launch: a warm worker was born earlier."""
+
+    path: list[str]
+    cwd: str | None  # None: it is gone
+    environ: dict[str, str]
+
+
+# to the worker
+
+
+class Run(NamedTuple):
+    """Run an attempt."""
+
+    serial: int  # of the launch; marks everything said about it
+    task_id: str
+    name: str
+    attempt: int
+    takes_context: bool
+    limit_seconds: float | None
+    pipeline_run_id: str | None
+    surroundings: Surroundings
+    work: bytes  # target, arguments and retry policy, see pickling
+
+
+class Stop(NamedTuple):
+    """Raise in the task at its next checkpoint."""
+
+    serial: int
+    reason: StopReason
+
+
+class Pause(NamedTuple):
+    """Hold the task at its next checkpoint."""
+
+    serial: int
+    request: int
+
+
+class Resume(NamedTuple):
+    """Let the task go on."""
+
+    serial: int
+
+
+class Quit(NamedTuple):
+    """There is no more work: end."""
+
+
+# to the controller
+
+
+class Ready(NamedTuple):
+    """The worker is up and waits for work."""
+
+
+class Told(NamedTuple):
+    """What the attempt reports. An Emitted carries its payload pickled: only the receiver knows if it can read it."""
+
+    serial: int
+    report: Started | Held | Emitted | Ended
+
+
+class Beat(NamedTuple):
+    """The attempt's vital signs."""
+
+    serial: int
+    age: float | None  # seconds since its last checkpoint; None before the first. An age needs no common clock
+    progress: Progress | None
+    news: bool  # the task reported progress worth a look
+
+
+def pack(message: Any) -> bytes:
+    """A message as a frame."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(body)) + body
+
+
+class Frames:
+    """Cuts a stream of bytes into messages."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Any]:
+        """The messages that ``data`` completes.
+
+        Raises:
+            Exception: When the stream holds something else; nothing after it can be read.
+        """
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH.size:
+            end = _LENGTH.size + _LENGTH.unpack_from(self._buffer)[0]
+            if len(self._buffer) < end:
+                return
+            body = bytes(memoryview(self._buffer)[_LENGTH.size : end])
+            del self._buffer[:end]
+            yield pickle.loads(body)
