@@ -26,12 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Response, expect
 
 from tests.support import kernel
 
 START_SECONDS = 40
 CELLS_MILLISECONDS = 40_000
+SAVE_MILLISECONDS = 20_000
 QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 BUSY_PROMPT = "[*]:"
 
@@ -118,14 +119,16 @@ class Notebook:
         return self.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
 
     def save(self) -> dict[str, Any]:
-        """Saves the notebook, widget state included, and returns what is on disk."""
-        before = self.file.stat().st_mtime_ns
-        self._menu("File", "docmanager:save")
-        deadline = time.monotonic() + 15
-        while self.file.stat().st_mtime_ns == before:
-            if time.monotonic() > deadline:
-                raise TimeoutError("the notebook was not saved within 15 s")
-            self.page.wait_for_timeout(50)
+        """Saves the notebook and returns what is on disk: with widget states where JupyterLab's setting says so."""
+
+        def checkpointed(answer: Response) -> bool:  # the last step, when the file is whole and another save may begin
+            return answer.request.method == "POST" and answer.url.split("?")[0].endswith(
+                f"{self.file.name}/checkpoints"
+            )
+
+        with self.page.expect_response(checkpointed, timeout=SAVE_MILLISECONDS) as saved:
+            self._menu("File", "docmanager:save")
+        assert saved.value.ok, saved.value.status_text
         return json.loads(self.file.read_text())
 
     def restart_kernel(self) -> None:
