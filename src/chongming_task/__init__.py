@@ -52,6 +52,7 @@ from chongming_task.errors import (
     ConfigurationError,
     ControllerClosed,
     InvalidTransition,
+    ResultUnavailable,
     StillRunning,
     StoreError,
     TaskCancelled,
@@ -64,6 +65,7 @@ from chongming_task.runtime.context import TaskContext, current_context
 from chongming_task.runtime.engine import Answer
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
+from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
 
 __version__ = "0.1.0"
@@ -95,7 +97,9 @@ __all__ = [
     "Progress",
     "ProgressUpdated",
     "RequestedAction",
+    "ResultCodec",
     "ResultInvalid",
+    "ResultUnavailable",
     "RetryPolicy",
     "StateMachine",
     "StillRunning",

@@ -15,6 +15,7 @@ from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.steering import Steering, seconds_of
 from chongming_task.api.submission import Options, Submissions, limit_keys
 from chongming_task.api.task import TaskFunction, TaskSpec
+from chongming_task.api.values import ResultValues
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.core.states import Verb
@@ -26,6 +27,7 @@ from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.ready_queue import ReadyQueue
+from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
@@ -60,6 +62,10 @@ class Controller(Steering, Queries):
         owner: What it calls itself in records; default: ``host:pid``.
         name: What panels call it.
         keep_terminal: How many ended records stay in memory; the store keeps them all.
+        artifacts: The folder for the files of attempts and of results that are no JSON; default:
+            ``.chongming/artifacts`` in the current directory. Made when first needed, and never emptied.
+        result_codecs: Who keeps results that are no JSON as files, asked before the built-in ones for DataFrames and
+            arrays.
         clock: Time; a fake one in tests.
         driver: Who makes the engine tick; by hand in tests.
 
@@ -87,6 +93,8 @@ class Controller(Steering, Queries):
         owner: str | None = None,
         name: str | None = None,
         keep_terminal: int = 10_000,
+        artifacts: str | os.PathLike[str] | None = None,
+        result_codecs: Iterable[ResultCodec] = (),
         clock: Clock | None = None,
         driver: Driver | None = None,
     ) -> None:
@@ -98,6 +106,7 @@ class Controller(Steering, Queries):
         self.registry = TaskRegistry()
         self._clock: Clock = clock or SystemClock()
         self._executor = _executor(executor, self._clock)
+        self._values = ResultValues(artifacts, result_codecs)
         self._submissions = Submissions(
             self.registry,
             self._clock,
@@ -106,6 +115,8 @@ class Controller(Steering, Queries):
             concurrency=limits,
             buckets=buckets,
             owned=owned,
+            results=self._values.policy,
+            artifacts=self._values.artifacts,
         )
         ready = ReadyQueue(limits.max_parallel)
         for key, size in limit_keys(limits, buckets).items():
@@ -224,6 +235,22 @@ class Controller(Steering, Queries):
             self._link.snapshot(task_id)
             raise UnknownTask(f"task {task_id!r} is no longer in memory; get() and attempts() read it from the store")
         return TaskHandle(self, live)
+
+    def result(self, task_id: str, timeout: float | None = None) -> Any:
+        """The value of a record, also of one that another process ran: see :meth:`TaskHandle.result`.
+
+        Args:
+            task_id: The record.
+            timeout: Seconds to wait for its end; one of another process must have ended.
+
+        Raises:
+            UnknownTask: When there is none.
+            ResultUnavailable: When the value cannot be had in this process.
+        """
+        live = self._link.find(task_id)
+        if live is not None:
+            return TaskHandle[Any](self, live).result(timeout)
+        return self._values.of(self._link.snapshot(task_id))
 
     # wait and end
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from chongming_task.core.failures import TIMEOUT_KINDS, Failure
+from chongming_task.core.failures import Failure
 from chongming_task.core.query import status_of
 from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
-from chongming_task.errors import TaskExecutionError, TaskTimeout
 from chongming_task.runtime.live import LiveTask
 
 if TYPE_CHECKING:
@@ -135,17 +134,10 @@ class TaskHandle(Generic[R]):
             Exception: The task's own, with its traceback, when it failed.
             TaskTimeout: When it ran out of time.
             TaskExecutionError: When it was stopped, cancelled, skipped or lost.
+            ResultUnavailable: When it succeeded, but its value cannot be had here.
         """
-        status = self.wait(timeout)
-        task, error = self.snapshot, self._live.error
-        if status is TaskStatus.SUCCEEDED:
-            return cast(R, task.outcome)
-        if status is TaskStatus.FAILED and isinstance(error, Exception):
-            raise error
-        failure = task.failure
-        kind = TaskTimeout if failure is not None and failure.kind in TIMEOUT_KINDS else TaskExecutionError
-        why = f": {failure.message}" if failure is not None and failure.message else ""
-        raise kind(f"{task.name!r} was {status}{why}", task_id=task.task_id, status=status) from error
+        self.wait(timeout)
+        return cast(R, self._controller._values.of(self.snapshot, self._live.error))
 
     # its verbs
 

@@ -11,6 +11,7 @@ from chongming_task.api.task import TaskSpec, checked_name, checked_tags, spec_o
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.results import ResultPolicy
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
@@ -51,6 +52,8 @@ class Submissions:
         concurrency: Limits and the default priority.
         buckets: Where keys fall.
         owned: The buckets of this controller; None for all.
+        results: What becomes of return values, where the task does not say.
+        artifacts: The folder of all attempts' files.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class Submissions:
         concurrency: ConcurrencyPolicy,
         buckets: BucketPolicy,
         owned: frozenset[int] | None,
+        results: ResultPolicy,
+        artifacts: str,
     ) -> None:
         self.registry = registry
         self._clock = clock
@@ -71,6 +76,8 @@ class Submissions:
         self._concurrency = concurrency
         self._buckets = buckets
         self._owned = owned
+        self._results = results
+        self._artifacts = artifacts
         self._ages = itertools.count()
 
     def make(
@@ -105,7 +112,8 @@ class Submissions:
             max_attempts=policy.retry.max_attempts,
             owner=self._owner,
         )
-        work = Work(spec.function, args, kwargs, spec.shape.takes_context)
+        results = self._results if spec.results is None else spec.results
+        work = Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts)
         return LiveTask(snapshot, work, policy, self._needs(tags, bucket), next(self._ages))
 
     def _priority(self, spec: TaskSpec, options: Options) -> int:

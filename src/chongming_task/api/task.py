@@ -5,18 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from chongming_task.api.signature import Shape, shape_of
 from chongming_task.core.policies import RetryPolicy, TaskPolicy, Timeout
+from chongming_task.core.results import ResultPolicy
 from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.context import TaskContext
+from chongming_task.runtime.results import MemoryResults
 
 __all__ = ["TaskFunction", "TaskSpec", "spec_of", "task"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+ResultKind = Literal["json", "memory"]
+_RESULTS: dict[str, ResultPolicy | None] = {"json": None, "memory": MemoryResults()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class TaskSpec:
     tags: frozenset[str] = frozenset()
     priority: int | None = None  # None: the controller's
     shape: Shape = field(default_factory=Shape)  # the arguments it takes
+    results: ResultPolicy | None = None  # what becomes of the return value; None: the controller's way
 
     def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
         """The task's policies, but for those given.
@@ -67,6 +72,7 @@ class TaskFunction(Generic[P, R]):
         timeout: Timeout | None = None,
         tags: Iterable[str] | None = None,
         priority: int | None = None,
+        result: ResultKind | None = None,
     ) -> TaskFunction[P, R]:
         """The same task with other defaults; what is left out stays.
 
@@ -84,6 +90,7 @@ class TaskFunction(Generic[P, R]):
             policy=spec.policy_with(retry, timeout),
             tags=spec.tags if tags is None else checked_tags(tags),
             priority=spec.priority if priority is None else priority,
+            results=spec.results if result is None else _checked_result(result),
         )
         return TaskFunction(spec.function, changed)
 
@@ -119,6 +126,12 @@ def checked_tags(tags: Any) -> frozenset[str]:
     if wrong:
         raise ConfigurationError(f"tags are text, got {wrong[0]!r}")
     return frozenset(clean(tag, NAME_LIMIT) for tag in found)
+
+
+def _checked_result(result: str) -> ResultPolicy | None:
+    if result not in _RESULTS:
+        raise ConfigurationError(f'result must be "json" or "memory", got {result!r}')
+    return _RESULTS[result]
 
 
 Policy = TypeVar("Policy", RetryPolicy, Timeout)
@@ -166,6 +179,8 @@ def task(
     timeout: Timeout | None = None,
     tags: Iterable[str] = (),
     priority: int | None = None,
+    result: ResultKind = "json",
+    strict: bool = False,
 ) -> _Decorator: ...
 def task(
     function: Callable[..., Any] | None = None,
@@ -176,6 +191,8 @@ def task(
     timeout: Timeout | None = None,
     tags: Iterable[str] = (),
     priority: int | None = None,
+    result: ResultKind = "json",
+    strict: bool = False,
 ) -> Any:
     """Make a task of a function: give it a name and defaults.
 
@@ -189,9 +206,16 @@ def task(
         timeout: How long an attempt may take; default: no limits.
         tags: Words for filters and for the controller's ``limits``.
         priority: Higher runs first; default: the controller's.
+        result: ``"json"`` (default) stores the return value: JSON as it is, DataFrames, arrays and what else a result
+            codec keeps as a file. ``"memory"`` keeps the object itself in this process, and stores its repr.
+        strict: Warn of loops in the function that never reach a checkpoint; see
+            :mod:`chongming_task.checkpoint_lint`.
 
     Raises:
         ConfigurationError: For a value that cannot work.
+
+    Warns:
+        CheckpointWarning: With ``strict``, for every such loop.
 
     Example:
         >>> @task(retry=RetryPolicy(max_attempts=3), tags={"io"})
@@ -208,6 +232,7 @@ def task(
             name,
             tags=checked_tags(tags),
             priority=priority,
+            results=_checked_result(result),
         )
         return TaskFunction(decorated, replace(spec, policy=spec.policy_with(retry, timeout)))
 
