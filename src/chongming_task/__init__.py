@@ -11,6 +11,8 @@ Layers, each importing only from those below it:
 ``import chongming_task`` loads the standard library only.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from chongming_task.api.closing import CloseReport
 from chongming_task.api.controller import Controller
 from chongming_task.api.handle import TaskHandle
@@ -68,6 +70,9 @@ from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
 
+if TYPE_CHECKING:
+    from chongming_task.runtime.executors.process import ProcessExecutor
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -94,6 +99,7 @@ __all__ = [
     "MemoryTaskStore",
     "NoBackoff",
     "PipelineRunStatusChanged",
+    "ProcessExecutor",
     "Progress",
     "ProgressUpdated",
     "RequestedAction",
@@ -132,3 +138,11 @@ __all__ = [
     "run_task",
     "task",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ProcessExecutor":  # it takes subprocess and pickle: who does not ask for it does not wait for them
+        from chongming_task.runtime.executors.process import ProcessExecutor
+
+        return ProcessExecutor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

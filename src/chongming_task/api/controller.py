@@ -39,8 +39,17 @@ __all__ = ["Controller"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _START = Asked(Verb.START)
+
+
+def _process(monotonic: Callable[[], float]) -> Executor:
+    from chongming_task.runtime.executors.process import ProcessExecutor  # only who wants processes loads subprocess
+
+    return ProcessExecutor(monotonic)
+
+
 _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "thread": ThreadExecutor,
+    "process": _process,
     "inline": InlineExecutor,
 }
 
@@ -53,7 +62,7 @@ class Controller(Steering, Queries):
 
     Args:
         store: Where records are kept; default: this process's memory.
-        executor: Who runs attempts: ``"thread"`` (default), ``"inline"``, or an executor object.
+        executor: Who runs attempts: ``"thread"`` (default), ``"process"``, ``"inline"``, or an executor object.
         max_parallel: How many tasks hold a worker at once; short for a ``ConcurrencyPolicy`` of that size.
         concurrency: All limits; not together with the two short forms.
         max_parallel_per_bucket: How many tasks of one bucket hold a worker at once.
