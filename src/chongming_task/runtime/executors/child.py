@@ -22,7 +22,7 @@ from chongming_task.core.ports import AttemptRequest, Emitted, ProgressReported,
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.executors.pickling import dump_value, load
+from chongming_task.runtime.executors.pickling import dump, load
 from chongming_task.runtime.executors.wire import (
     Beat,
     Frames,
@@ -184,19 +184,8 @@ def _run(attempt: Attempt) -> Ended:
 
 def _request(run: Run) -> AttemptRequest:
     _settle_in(run.surroundings)
-    target, args, kwargs, retry = load(run.work)
-    return AttemptRequest(
-        task_id=run.task_id,
-        name=run.name,
-        attempt=run.attempt,
-        target=target,
-        args=args,
-        kwargs=kwargs,
-        takes_context=run.takes_context,
-        retry=retry,
-        limit_seconds=run.limit_seconds,
-        pipeline_run_id=run.pipeline_run_id,
-    )
+    request: AttemptRequest = load(run.request)
+    return request
 
 
 def _settle_in(there: Surroundings) -> None:
@@ -211,7 +200,7 @@ def _settle_in(there: Surroundings) -> None:
 
 def _payload(emitted: Emitted) -> bytes:
     try:
-        return dump_value(emitted.payload)
+        return dump(emitted.payload)
     except Exception as error:
         raise ConfigurationError(
             f"emit({emitted.kind!r}, ...) cannot send that payload to the controller's process: "

@@ -14,7 +14,7 @@ from chongming_task.core.failures import TIMEOUT_KINDS, Failure, FailureKind, de
 from chongming_task.core.ports import AttemptRequest, Deliver, Emitted, ProgressReported
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended, Started
-from chongming_task.runtime.executors.pickling import Work, dump, load
+from chongming_task.runtime.executors.pickling import dump, load
 from chongming_task.runtime.executors.wire import Beat, Pause, Resume, Run, Stop, Surroundings, Told
 from chongming_task.runtime.executors.worker import Worker
 
@@ -152,17 +152,8 @@ class ProcessExecution:
 
 
 def _run_of(serial: int, request: AttemptRequest) -> Run:
-    return Run(
-        serial,
-        request.task_id,
-        request.name,
-        request.attempt,
-        request.takes_context,
-        request.limit_seconds,
-        request.pipeline_run_id,
-        _surroundings(),
-        dump(Work(request.target, request.args, dict(request.kwargs), request.retry)),
-    )
+    request = request._replace(kwargs=dict(request.kwargs))  # a mapping proxy cannot be pickled
+    return Run(serial, request.attempt, _surroundings(), dump(request))
 
 
 def _surroundings() -> Surroundings:

@@ -15,41 +15,26 @@ import pickle
 import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
-from chongming_task.core.policies import RetryPolicy
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["Work", "dump", "dump_value", "load", "refuse"]
+__all__ = ["dump", "load", "refuse"]
 
 _EXTRA = 'pip install "chongming-task[process]"'
 _THREADS = 'run it on threads: Controller(executor="thread")'
-
-
-class Work(NamedTuple):
-    """What a worker is to call."""
-
-    target: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    retry: RetryPolicy
 
 
 class _NoReference(Exception):
     """No import in another process leads to this object."""
 
 
-def dump(work: Work) -> bytes:
-    """The work as bytes, in one piece, so that a class both in the function and in the policy stays one class.
+def dump(value: Any) -> bytes:
+    """A value as bytes. In one piece, so that a class in two places of it stays one class.
 
     Raises:
         Exception: Whatever pickling it raises. Runs user code (``__reduce__`` and its like).
     """
-    return dump_value(tuple(work))
-
-
-def dump_value(value: Any) -> bytes:
-    """Any value as bytes; raises as :func:`dump` does."""
     sink = io.BytesIO()
     _write(value, sink)
     return sink.getvalue()

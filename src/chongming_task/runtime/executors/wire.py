@@ -35,14 +35,9 @@ class Run(NamedTuple):
     """Run an attempt."""
 
     serial: int  # of the launch; marks everything said about it
-    task_id: str
-    name: str
     attempt: int
-    takes_context: bool
-    limit_seconds: float | None
-    pipeline_run_id: str | None
     surroundings: Surroundings
-    work: bytes  # target, arguments and retry policy, see pickling
+    request: bytes  # an AttemptRequest, see pickling: reading it imports what it refers to
 
 
 class Stop(NamedTuple):
