@@ -150,7 +150,8 @@ def test_a_change_goes_before_the_pages():
     feed, browser = filled(*[task(n, f"part {n}") for n in range(5000)]), Browser()
     cursor = feed.open()
     browser.take(cursor.reset(EPOCH))
-    untold = next(number for number in range(5000) if number not in browser.rows)
+    untold = feed.in_display_order()[-1]
+    assert untold not in browser.rows
     feed.absorb([running(untold, f"part {untold}", 1)])
     message = cursor.patch(EPOCH)
     assert message is not None
@@ -166,8 +167,10 @@ def test_a_reset_after_a_gap_says_everything_again():
     cursor.reset(EPOCH)
     feed.absorb([running(1, "a", 1)])
     cursor.patch(EPOCH)  # lost on its way
+    feed.absorb([running(2, "b", 1)])
     browser.take(cursor.reset(EPOCH))
     assert browser.sees(feed)
+    assert cursor.patch(EPOCH) is None
 
 
 def test_whatever_happens_the_view_ends_up_knowing_the_truth():
