@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from chongming_task.api.registry import TaskRegistry
-from chongming_task.api.task import TaskSpec, checked_name, checked_tags, spec_of
+from chongming_task.api.task import TaskSpec, checked_name, checked_priority, checked_tags, spec_of
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.results import ResultPolicy
+from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.runtime.results import MemoryResults
 
 __all__ = ["Options", "Submissions", "limit_keys"]
 
@@ -30,6 +32,9 @@ class Options(NamedTuple):
     tags: Iterable[str] | None = None
     priority: int | None = None
     bucket_key: str | None = None
+
+
+_OPTIONS = frozenset({*Options._fields, "start"})
 
 
 def limit_keys(concurrency: ConcurrencyPolicy, buckets: BucketPolicy) -> dict[tuple[str, Any], int]:
@@ -94,8 +99,15 @@ class Submissions:
             ConfigurationError: For arguments or options that cannot work.
         """
         spec = self.registry.get(target) if isinstance(target, str) else spec_of(target)
+        try:
+            return self._make(spec, args, kwargs, options)
+        except ConfigurationError as wrong:
+            raise ConfigurationError(f"{wrong}{_hint(spec, kwargs, str(wrong))}") from wrong.__cause__
+
+    def _make(self, spec: TaskSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Options) -> LiveTask:
         args, kwargs = _arguments(spec, args, kwargs, options)
         self._executor.check(spec.function, args, kwargs)
+        results = self._results_of(spec)
         policy = spec.policy_with(options.retry, options.timeout)
         tags = spec.tags if options.tags is None else spec.tags | checked_tags(options.tags)
         bucket = self._bucket(options.bucket_key)
@@ -107,21 +119,28 @@ class Submissions:
             tags=tags,
             priority=self._priority(spec, options),
             bucket=bucket,
-            bucket_key=options.bucket_key,
+            bucket_key=None if bucket is None else clean(str(options.bucket_key), NAME_LIMIT),
             executor=self._executor.name,
             max_attempts=policy.retry.max_attempts,
             owner=self._owner,
         )
-        results = self._results if spec.results is None else spec.results
         work = Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts)
         return LiveTask(snapshot, work, policy, self._needs(tags, bucket), next(self._ages))
+
+    def _results_of(self, spec: TaskSpec) -> ResultPolicy:
+        if spec.results is None:
+            return self._results
+        if isinstance(spec.results, MemoryResults) and not getattr(self._executor, "shares_memory", True):
+            raise ConfigurationError(
+                f'{spec.name!r} keeps its result in memory, and the executor "{self._executor.name}" runs it in '
+                'another process, whose memory goes with it; use executor="thread", or return what can be stored'
+            )
+        return spec.results
 
     def _priority(self, spec: TaskSpec, options: Options) -> int:
         for value in (options.priority, spec.priority):
             if value is not None:
-                if type(value) is not int:
-                    raise ConfigurationError(f"priority must be a whole number, got {value!r}")
-                return value
+                return checked_priority(value)
         return self._concurrency.priority
 
     def _bucket(self, key: str | None) -> int | None:
@@ -154,8 +173,25 @@ def _arguments(
             raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
         if isinstance(options.args, (str, bytes)):
             raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)")
-        args = tuple(options.args)
+        try:
+            args = tuple(options.args)
+        except TypeError:
+            raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)") from None
     if options.kwargs is not None:
+        if not isinstance(options.kwargs, Mapping) or not all(isinstance(key, str) for key in options.kwargs):
+            raise ConfigurationError(f"kwargs takes a mapping of names to arguments, got {options.kwargs!r}")
         kwargs = {**options.kwargs, **kwargs}
     spec.shape.check(spec.name, args, kwargs)
     return args, kwargs
+
+
+def _hint(spec: TaskSpec, kwargs: Mapping[str, Any], said: str) -> str:
+    """What to do when a parameter of the task shares its name with an option of ``submit``."""
+    parameters = () if spec.shape.signature is None else spec.shape.signature.parameters
+    shared = [name for name in parameters if name in _OPTIONS and name not in kwargs]
+    if not shared or "kwargs=" in said:
+        return ""
+    return (
+        f"; {shared[0]}= is an option of submit: "
+        f'an argument of the task that is called so goes into kwargs={{"{shared[0]}": ...}}'
+    )

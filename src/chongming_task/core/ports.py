@@ -131,7 +131,10 @@ class ExecutionHandle(Protocol):
 
 
 class Executor(Protocol):
-    """Runs attempts."""
+    """Runs attempts.
+
+    One whose workers do not share this process's memory says so with an attribute ``shares_memory = False``.
+    """
 
     @property
     def name(self) -> str:
