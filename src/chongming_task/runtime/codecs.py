@@ -23,7 +23,8 @@ class ParquetCodec:
     """DataFrames and Series of pandas as Parquet; needs pyarrow or fastparquet.
 
     Comes back as it was: index, column names, categories and their order, time zones, nullable and extension types that
-    Parquet knows. The ``freq`` of an index is not kept. Columns of mixed Python objects are refused.
+    Parquet knows. Not kept are the ``freq`` of an index, and the categories of a frame without rows. Columns of mixed
+    Python objects are refused, and so are rows without any column.
     """
 
     name = "parquet"
@@ -39,6 +40,8 @@ class ParquetCodec:
         """Write ``frame.parquet``."""
         series = value.ndim == 1
         frame = value.to_frame("value" if value.name is None else value.name) if series else value
+        if len(frame) and not frame.shape[1]:
+            raise ResultInvalid("without a column Parquet forgets the rows; return frame.index.to_series()")
         try:
             frame.to_parquet(folder / "frame.parquet")
         except ImportError as missing:

@@ -45,7 +45,7 @@ def test_a_path_is_ready_to_be_written(artifacts):
     path = artifacts.path("plots/day 1/loss.png")
     assert not path.exists()
     path.write_text("x")
-    assert artifacts / "plots" / "day 1" / "loss.png" == path
+    assert artifacts / "plots/day 1/loss.png" == path
     assert artifacts / Path("plots/day 1/loss.png") == path
 
 
