@@ -49,6 +49,7 @@ class ProcessExecutor:
     """
 
     name = "process"
+    shares_memory = False  # what a task keeps in memory is gone with its process
 
     def __init__(
         self,
