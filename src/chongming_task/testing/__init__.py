@@ -1,4 +1,5 @@
-"""For tests of your own: a fake clock, an executor that obeys by hand, an audit that checks what a store holds.
+"""For tests of your own: a fake clock, an executor that obeys by hand, an audit that checks what a store holds,
+and the contract that every executor keeps.
 
 With these a whole scenario runs in one thread, in milliseconds, without sleeping::
 
@@ -16,6 +17,15 @@ With these a whole scenario runs in one thread, in milliseconds, without sleepin
 from chongming_task.runtime.driver import ManualDriver
 from chongming_task.testing.audit import AuditError, check_audit
 from chongming_task.testing.clock import FakeClock
+from chongming_task.testing.executor_contract import ExecutorContract
 from chongming_task.testing.manual_executor import ManualExecution, ManualExecutor
 
-__all__ = ["AuditError", "FakeClock", "ManualDriver", "ManualExecution", "ManualExecutor", "check_audit"]
+__all__ = [
+    "AuditError",
+    "ExecutorContract",
+    "FakeClock",
+    "ManualDriver",
+    "ManualExecution",
+    "ManualExecutor",
+    "check_audit",
+]

@@ -105,6 +105,7 @@ class ProcessExecution:
         with self._lock:
             request, self._request = self._request, None
             self._sent = not self._over
+            self._worker.used |= self._sent
         if request is None or self._over:
             return None
         try:

@@ -15,7 +15,7 @@ from chongming_task.core.triggers import Started
 from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.runtime.executors.execution import ProcessExecution
 from chongming_task.runtime.executors.pickling import refuse
-from chongming_task.runtime.executors.wire import Beat, Quit, Told
+from chongming_task.runtime.executors.wire import Beat, Told
 from chongming_task.runtime.executors.worker import Worker
 
 __all__ = ["ProcessExecutor"]
@@ -102,7 +102,7 @@ class ProcessExecutor:
             self._closed = True
             idle, self._idle = self._idle, []
         for worker in idle:
-            worker.post(Quit)
+            worker.dismiss()
 
     # the workers' side: their threads
 
@@ -127,7 +127,7 @@ class ProcessExecutor:
             if not self._closed and (self._max_attempts is None or worker.served < self._max_attempts):
                 self._idle.append(worker)
                 return
-        worker.post(Quit)
+        worker.dismiss()
 
     def idled(self, worker: Worker) -> None:
         """A worker beyond the spares waited long enough."""
@@ -135,7 +135,7 @@ class ProcessExecutor:
             if worker not in self._idle or len(self._idle) <= self._spares:
                 return
             self._idle.remove(worker)
-        worker.post(Quit)
+        worker.dismiss()
 
     def gone(self, worker: Worker, exit_code: int | None, error: Exception | None) -> None:
         """A worker's process has ended."""

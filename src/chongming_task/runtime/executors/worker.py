@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from chongming_task.runtime.executors.wire import Frames, pack
+from chongming_task.runtime.executors.wire import Frames, Quit, pack
 
 __all__ = ["Household", "Worker"]
 
@@ -57,12 +57,14 @@ class Worker:
     def __init__(self, number: int, household: Household, patience: float) -> None:
         self.tenant: Any = None  # what it runs; the household's own
         self.served = 0  # attempts so far; the household's own
+        self.used = False  # an attempt was sent to it
         self.doomed = False  # not to be used again; the household's own
         self._number = number
         self._household = household
         self._patience = patience
         self._outbox: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
         self._process: subprocess.Popen[bytes] | None = None
+        self._unwanted = False
         self._born = threading.Event()  # or could not be
         self._gone = threading.Event()
 
@@ -84,6 +86,14 @@ class Worker:
     def post(self, make: Callable[[], Any]) -> None:
         """Send what ``make`` returns, in the background and in order; nothing for None."""
         self._outbox.put(make)
+
+    def dismiss(self) -> None:
+        """Let an idle process end. One that never had an attempt holds nothing that wants a farewell."""
+        if self.used:
+            self.post(Quit)
+        else:
+            self._unwanted = True
+            self.end_by_force()
 
     def end_by_force(self) -> None:
         """Terminate the process and what it started, and kill it if it is not gone in a moment. In the background."""
@@ -114,6 +124,8 @@ class Worker:
         """The worker's thread: from the start of the process to its end."""
         code, failed = None, None
         try:
+            if self._unwanted:
+                raise ChildProcessError("it was no longer wanted")
             process, line = _spawn()
         except Exception as error:  # no descriptors, no memory, no interpreter: told to whoever waits for it
             failed = error
