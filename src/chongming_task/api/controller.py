@@ -19,6 +19,7 @@ from chongming_task.api.values import ResultValues
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.core.states import Verb
+from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.core.triggers import Asked
 from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.runtime.clock import SystemClock
@@ -26,6 +27,7 @@ from chongming_task.runtime.driver import Driver, ThreadDriver
 from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
+from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
@@ -52,6 +54,8 @@ _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "process": _process,
     "inline": InlineExecutor,
 }
+
+_WANTED = "{0} must be {1} that was made, as in {0}=Made(), got {2!r}"
 
 
 class Controller(Steering, Queries):
@@ -109,9 +113,13 @@ class Controller(Steering, Queries):
     ) -> None:
         limits = _limits(concurrency, max_parallel, max_parallel_per_bucket)
         buckets = BucketPolicy() if bucket_policy is None else bucket_policy
+        if not isinstance(buckets, BucketPolicy):
+            raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {bucket_policy!r}")
         owned = None if owned_buckets is None else buckets.checked(owned_buckets)
+        if type(keep_terminal) is not int or keep_terminal < 0:
+            raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
         self.name = name
-        self.owner = owner or f"{platform.node()}:{os.getpid()}"
+        self.owner = clean(owner or f"{platform.node()}:{os.getpid()}", NAME_LIMIT)
         self.registry = TaskRegistry()
         self._clock: Clock = clock or SystemClock()
         self._executor = _executor(executor, self._clock)
@@ -274,9 +282,13 @@ class Controller(Steering, Queries):
         """
         self._link.sync()
         ends = None if timeout is None else self._clock.monotonic() + timeout
-        for live in list(self._link.engine.tasks.values()):
-            left = None if ends is None else max(ends - self._clock.monotonic(), 0.0)
-            TaskHandle[Any](self, live).wait(left)
+        while open_ones := self._open_ones():  # again: tasks may have submitted others meanwhile
+            for live in open_ones:
+                left = None if ends is None else max(ends - self._clock.monotonic(), 0.0)
+                TaskHandle[Any](self, live).wait(left)
+
+    def _open_ones(self) -> list[LiveTask]:
+        return [live for live in list(self._link.engine.tasks.values()) if not live.snapshot.is_terminal]
 
     def close(self, timeout: float = 10.0, *, close_store: bool = True) -> CloseReport:
         """Take no more work, stop everything, and let go of threads and store. Idempotent.
@@ -345,7 +357,9 @@ def _limits(
 ) -> ConcurrencyPolicy:
     if concurrency is not None and max_parallel is not None:
         raise ConfigurationError("give either max_parallel= or concurrency=, not both")
-    base = concurrency or ConcurrencyPolicy()
+    base = ConcurrencyPolicy() if concurrency is None else concurrency
+    if not isinstance(base, ConcurrencyPolicy):
+        raise ConfigurationError(f"concurrency takes a ConcurrencyPolicy, got {concurrency!r}")
     return ConcurrencyPolicy(
         base.max_parallel if max_parallel is None else max_parallel,
         base.limits,
@@ -356,6 +370,8 @@ def _limits(
 
 def _executor(executor: str | Executor, clock: Clock) -> Executor:
     if not isinstance(executor, str):
+        if isinstance(executor, type) or not callable(getattr(executor, "launch", None)):
+            raise ConfigurationError(_WANTED.format("executor", f"a name ({', '.join(_EXECUTORS)}), or one", executor))
         return executor
     if executor not in _EXECUTORS:
         raise ConfigurationError(f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r}")
@@ -365,6 +381,6 @@ def _executor(executor: str | Executor, clock: Clock) -> Executor:
 def _store(store: TaskStore | None) -> TaskStore:
     if store is None:
         return MemoryTaskStore()
-    if not callable(getattr(store, "commit", None)):
-        raise ConfigurationError(f"store must be a task store, got {store!r}")
+    if isinstance(store, type) or not callable(getattr(store, "commit", None)):
+        raise ConfigurationError(_WANTED.format("store", "None, or one", store))
     return store

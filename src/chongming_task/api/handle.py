@@ -100,7 +100,7 @@ class TaskHandle(Generic[R]):
             TimeoutError: When it has not ended by then; it goes on.
         """
         if not self._controller._link.wait_until(self._live, lambda task: task.is_terminal, timeout):
-            raise TimeoutError(f"{self.name!r} has not ended within {timeout:g} s: it is {self.status}")
+            raise TimeoutError(f"{self.name!r} has not ended {_within(timeout)}: it is {self.status}")
         return self.status
 
     def wait_for(self, *statuses: TaskStatus | str, timeout: float | None = None) -> TaskStatus:
@@ -120,7 +120,7 @@ class TaskHandle(Generic[R]):
         wanted = {status_of(status) for status in statuses} | TERMINAL
         if not self._controller._link.wait_until(self._live, lambda task: task.status in wanted, timeout):
             names = " or ".join(str(status) for status in statuses)
-            raise TimeoutError(f"{self.name!r} is not {names} within {timeout:g} s: it is {self.status}")
+            raise TimeoutError(f"{self.name!r} is not {names} {_within(timeout)}: it is {self.status}")
         return self.status
 
     def result(self, timeout: float | None = None) -> R:
@@ -186,3 +186,7 @@ class TaskHandle(Generic[R]):
     def __repr__(self) -> str:
         task = self.snapshot
         return f"<TaskHandle {task.name!r} {task.status} {task.task_id}>"
+
+
+def _within(timeout: float | None) -> str:
+    return f"within {timeout:g} s" if timeout is not None else "though nothing moves any more"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from chongming_task.api.link import EngineLink
 from chongming_task.core.events import Event
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.states import TaskStatus
+from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.bus import Subscription
 from chongming_task.runtime.ready_queue import ReadyQueue
 
@@ -102,8 +103,14 @@ class Queries:
 
         Returns:
             The subscription; ``close()`` ends it.
+
+        Raises:
+            ConfigurationError: When ``callback`` cannot be called, or ``types`` are no classes of events.
         """
-        wanted = tuple(types) or (Event,)
+        self._link.check_open()
+        if not callable(callback):
+            raise ConfigurationError(f"callback must take one event, got {callback!r}")
+        wanted = _event_types(types) or (Event,)
 
         def accepts(event: Event) -> bool:
             return isinstance(event, wanted) and (task_id is None or event.task_id == task_id)
@@ -117,6 +124,16 @@ class Queries:
             The function that ends it.
         """
         return self._link.engine.bus.tap(callback)
+
+
+def _event_types(types: Any) -> tuple[type[Event], ...]:
+    try:
+        found = tuple(types)
+    except TypeError:  # one class, or something else altogether
+        found = (types,)
+    if not all(isinstance(each, type) and issubclass(each, Event) for each in found):
+        raise ConfigurationError(f"types takes classes of events, such as [TaskStatusChanged], got {types!r}")
+    return found
 
 
 def _describe(ready: ReadyQueue, task_id: str) -> list[str]:

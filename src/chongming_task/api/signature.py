@@ -25,6 +25,7 @@ class Shape:
     positional: tuple[int, int] | None = (
         None  # how many arguments, when all can be positional; None: it is not so simple
     )
+    context_name: str | None = None  # what the context's parameter is called, where a keyword could mean it
 
     def check(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Refuse arguments that the function would refuse.
@@ -37,6 +38,8 @@ class Shape:
         if self.positional is not None and not kwargs and self.positional[0] <= len(args) <= self.positional[1]:
             return
         try:
+            if self.context_name in kwargs:  # it would slip into the function's own **keywords
+                raise TypeError(f"got an unexpected keyword argument {self.context_name!r}")
             self.signature.bind(*args, **kwargs)
         except TypeError as wrong:
             hint = "; the context is passed by the executor, leave it out" if self.takes_context else ""
@@ -63,10 +66,11 @@ def _inspect(function: Callable[..., Any]) -> Shape:
     except (TypeError, ValueError):  # no signature to be had: the arguments are checked when it runs
         return Shape()
     parameters = list(signature.parameters.values())
-    context = _is_context(parameters)
-    if context:
-        del parameters[0]
-    return Shape(context, signature.replace(parameters=parameters), _positional(parameters))
+    if not _is_context(parameters):
+        return Shape(False, signature, _positional(parameters))
+    context = parameters.pop(0)
+    name = None if context.kind is inspect.Parameter.POSITIONAL_ONLY else context.name
+    return Shape(True, signature.replace(parameters=parameters), _positional(parameters), name)
 
 
 def _is_context(parameters: list[inspect.Parameter]) -> bool:
@@ -74,7 +78,9 @@ def _is_context(parameters: list[inspect.Parameter]) -> bool:
         return False
     first = parameters[0]
     hint = first.annotation
-    return first.name == "ctx" or hint is TaskContext or (isinstance(hint, str) and hint.endswith("TaskContext"))
+    if isinstance(hint, str):  # as ``from __future__ import annotations`` leaves it
+        hint = TaskContext if hint.rpartition(".")[2] == "TaskContext" else None
+    return first.name == "ctx" or hint is TaskContext
 
 
 def _positional(parameters: list[inspect.Parameter]) -> tuple[int, int] | None:

@@ -178,11 +178,15 @@ def _arguments(
         except TypeError:
             raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)") from None
     if options.kwargs is not None:
-        if not isinstance(options.kwargs, Mapping) or not all(isinstance(key, str) for key in options.kwargs):
-            raise ConfigurationError(f"kwargs takes a mapping of names to arguments, got {options.kwargs!r}")
-        kwargs = {**options.kwargs, **kwargs}
+        kwargs = {**_checked_kwargs(options.kwargs), **kwargs}
     spec.shape.check(spec.name, args, kwargs)
     return args, kwargs
+
+
+def _checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
+    if isinstance(kwargs, Mapping) and all(isinstance(name, str) for name in kwargs):
+        return kwargs
+    raise ConfigurationError(f"kwargs takes a mapping of names to arguments, got {kwargs!r}")
 
 
 def _hint(spec: TaskSpec, kwargs: Mapping[str, Any], said: str) -> str:

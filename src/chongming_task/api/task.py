@@ -89,10 +89,18 @@ class TaskFunction(Generic[P, R]):
             name=spec.name if name is None else checked_name(name),
             policy=spec.policy_with(retry, timeout),
             tags=spec.tags if tags is None else checked_tags(tags),
-            priority=spec.priority if priority is None else priority,
+            priority=spec.priority if priority is None else checked_priority(priority),
             results=spec.results if result is None else _checked_result(result),
         )
         return TaskFunction(spec.function, changed)
+
+    def __get__(self, instance: object, owner: type | None = None) -> TaskFunction[..., R]:
+        """As a method: the task of that object."""
+        bind = getattr(self.spec.function, "__get__", None)
+        if instance is None or bind is None:
+            return self
+        bound = bind(instance, owner)
+        return TaskFunction(bound, replace(self.spec, function=bound, shape=shape_of(bound)))
 
     def __reduce__(self) -> str:
         """Pickled by name, as functions are."""
@@ -121,11 +129,25 @@ def checked_tags(tags: Any) -> frozenset[str]:
     """
     if isinstance(tags, str):
         raise ConfigurationError(f'tags takes a collection of text, got {tags!r}; write tags={{"{tags}"}}')
-    found = frozenset(tags)
+    try:
+        found = frozenset(tags)
+    except TypeError:
+        raise ConfigurationError(f"tags takes a collection of text, got {tags!r}") from None
     wrong = [tag for tag in found if not isinstance(tag, str)]
     if wrong:
         raise ConfigurationError(f"tags are text, got {wrong[0]!r}")
     return frozenset(clean(tag, NAME_LIMIT) for tag in found)
+
+
+def checked_priority(priority: Any) -> int:
+    """A priority.
+
+    Raises:
+        ConfigurationError: When it is no whole number.
+    """
+    if type(priority) is not int:
+        raise ConfigurationError(f"priority must be a whole number, got {priority!r}")
+    return priority
 
 
 def _checked_result(result: str) -> ResultPolicy | None:
@@ -154,8 +176,17 @@ def checked_policy(option: str, value: Any, kind: type[Policy]) -> Policy:
 def _make_spec(function: Callable[..., Any], name: str | None = None, **defaults: Any) -> TaskSpec:
     if not callable(function):
         raise ConfigurationError(f"a task is made from a function, got {function!r}")
-    given = name or getattr(function, "__name__", None) or type(function).__name__
-    return TaskSpec(checked_name(given), function, shape=shape_of(function), **defaults)
+    return TaskSpec(
+        _name_of(function) if name is None else checked_name(name), function, shape=shape_of(function), **defaults
+    )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    named: Any = function
+    while isinstance(named, functools.partial):
+        named = named.func
+    name = getattr(named, "__name__", None)
+    return checked_name(name if isinstance(name, str) and name.strip() else type(named).__name__)
 
 
 def spec_of(target: Callable[..., Any]) -> TaskSpec:
@@ -231,7 +262,7 @@ def task(
             decorated,
             name,
             tags=checked_tags(tags),
-            priority=priority,
+            priority=None if priority is None else checked_priority(priority),
             results=_checked_result(result),
         )
         return TaskFunction(decorated, replace(spec, policy=spec.policy_with(retry, timeout)))

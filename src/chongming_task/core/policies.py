@@ -271,7 +271,10 @@ class BucketPolicy:
         Raises:
             ConfigurationError: When one is outside ``range(num_buckets)``.
         """
-        found = list(buckets)
+        try:
+            found = list(buckets)
+        except TypeError:
+            raise ConfigurationError(f"owned_buckets takes numbers, such as range(0, 32), got {buckets!r}") from None
         wrong = [b for b in found if type(b) is not int or not 0 <= b < self.num_buckets]
         if wrong:
             raise ConfigurationError(f"owned_buckets: {wrong[:5]} not in range(0, {self.num_buckets})")
