@@ -7,6 +7,7 @@ changes nothing and raises nothing: races end here, in one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from chongming_task.core.draft import Draft, Step
@@ -148,7 +149,7 @@ def _ended_while_stopping(draft: Draft, trigger: Ended) -> None:
         _succeed(draft, trigger)
     elif failure.kind in _OBEYED:
         cancel = draft.task.requested_action is RequestedAction.CANCEL
-        told = Failure(FailureKind.CANCELLED, failure.message, failure.traceback, failure.exception_type)
+        told = replace(failure, kind=FailureKind.CANCELLED, retryable=False)
         _finish(draft, trigger, S.CANCELLED if cancel else S.STOPPED, "worker:obeyed", failure=told)
     else:
         to = S.LOST if failure.kind is FailureKind.LOST else S.FAILED
