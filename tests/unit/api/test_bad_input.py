@@ -267,12 +267,7 @@ def test_texts_are_made_safe_before_they_are_stored(rig):
 def test_a_bucket_of_another_controller_is_refused():
     """It would wait there for ever."""
     policy = BucketPolicy(4)
-    controller = Controller(
-        executor=ManualExecutor(),
-        driver=ManualDriver(),
-        bucket_policy=policy,
-        owned_buckets=[policy.bucket_for("mine")],
-    )
+    rig = Rig(bucket_policy=policy, owned_buckets=[policy.bucket_for("mine")])
     foreign = next(str(i) for i in range(100) if policy.bucket_for(str(i)) != policy.bucket_for("mine"))
     with pytest.raises(ConfigurationError, match="does not own"):
         rig.submit(print, bucket_key=foreign)
