@@ -37,7 +37,8 @@ class _Lane:
 
     key: frozenset[Hashable]
     limits: tuple[_Limit, ...]
-    heap: list[tuple[Order, str]] = field(default_factory=list)
+    heap: list[tuple[Order, str]] = field(default_factory=list)  # some have left the queue
+    queued: int = 0  # those that have not
     ticket: int = 0  # the newest entry in a heap of lanes that stands for it; older ones are stale
 
 
@@ -92,8 +93,10 @@ class ReadyQueue:
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = self._lane(key)
+        self.discard(task_id)
         order = (-priority, age)
         self._where[task_id] = (order, lane)
+        lane.queued += 1
         best = lane.heap[0][0] if lane.heap else None
         heapq.heappush(lane.heap, (order, task_id))
         if best is None or order < best:
@@ -101,7 +104,13 @@ class ReadyQueue:
 
     def discard(self, task_id: str) -> None:
         """Take a record out of the queue; no error when it is not in it."""
-        self._where.pop(task_id, None)
+        entry = self._where.pop(task_id, None)
+        if entry is None:
+            return
+        lane = entry[1]
+        lane.queued -= 1
+        if len(lane.heap) > 64 and len(lane.heap) > 4 * lane.queued:
+            self._sweep(lane)
 
     def pick(self) -> str | None:
         """Take the best record that can run now; it holds its slots until ``release``."""
@@ -121,6 +130,7 @@ class ReadyQueue:
                 continue
             _, task_id = heapq.heappop(lane.heap)
             del self._where[task_id]
+            lane.queued -= 1
             self._hold(task_id, lane)
             if self._trim(lane):
                 self._compete(lane)
@@ -153,6 +163,7 @@ class ReadyQueue:
         return [names[id(limit)] for limit in entry[1].limits if limit.full]
 
     def _hold(self, task_id: str, lane: _Lane) -> None:
+        self.release(task_id)  # or its earlier slots could never be given back
         self._holding[task_id] = lane
         self._total.used += 1
         for limit in lane.limits:
@@ -167,6 +178,11 @@ class ReadyQueue:
                 return True
             heapq.heappop(heap)
         return False
+
+    def _sweep(self, lane: _Lane) -> None:
+        """Drop all records that have left the queue, so that one that comes and goes does not fill the lane."""
+        lane.heap = list({entry for entry in lane.heap if self._where.get(entry[1]) == (entry[0], lane)})
+        heapq.heapify(lane.heap)
 
     def _lane(self, key: frozenset[Hashable]) -> _Lane:
         return _Lane(key, tuple(self._limits[name] for name in key))
