@@ -16,6 +16,10 @@ class _Generator:
     """UUIDv7: a millisecond, twelve random bits, and 62 bits that start at random and count within the millisecond."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Know nothing of ids made before. A forked process does so, or it would go on exactly as its parent does."""
         self._lock = threading.Lock()
         self._millis = 0
         self._count = 0
@@ -43,6 +47,8 @@ class _Generator:
 
 
 _generator = _Generator()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_generator.begin)
 
 
 def new_id() -> str:

@@ -30,7 +30,6 @@ ACTS_IN = {
     Timer.STOP_WINDOW: {"STOPPING"},
     Timer.KILL_WINDOW: {"STARTING", "RUNNING", "PAUSING", "PAUSED P•", "STOPPING"},
     Timer.RETRY: {"RETRY_WAIT"},
-    Timer.PROGRESS: set(),
 }
 
 
@@ -44,7 +43,7 @@ def test_a_timer_acts_in_its_states_and_nowhere_else(timer, killable):
         if apply(before, elapsed(timer, killable=killable)) != Step(before):
             acted.add(situation)
 
-    assert acted == ACTS_IN[timer]
+    assert acted == ACTS_IN.get(timer, set())  # the others are looks of the engine, no news for the rules
 
 
 @pytest.mark.parametrize("timer", Timer, ids=str)
