@@ -166,6 +166,39 @@ def test_whoever_comes_while_it_closes_is_answered():
         check_audit(controller._link.store, settled=True)
 
 
+def test_a_submission_that_slips_behind_the_end_is_refused():
+    """It passed the first check, and the controller was closed before the record was handed over."""
+    controller = Controller()
+    make = controller._submissions.make
+
+    def make_and_close(*args):
+        live = make(*args)
+        controller.close()
+        return live
+
+    controller._submissions.make = make_and_close
+    with pytest.raises(ControllerClosed):
+        controller.submit(int)
+    assert controller.list_tasks() == []
+
+
+def test_a_verb_that_slips_behind_the_end_is_refused():
+    """Likewise; it must not wait for an answer that nobody gives."""
+    controller = Controller()
+    handle = controller.submit(int)
+    handle.wait(PATIENCE)
+    ask = controller._link.engine.ask
+
+    def close_and_ask(*args):
+        controller.close()
+        ask(*args)
+
+    controller._link.engine.ask = close_and_ask
+    with pytest.raises(ControllerClosed):
+        handle.reset(confirm=True)
+    assert handle.status == "succeeded"
+
+
 def test_two_who_close_at_once():
     """One does it."""
     controller = Controller()

@@ -177,13 +177,42 @@ class Controller(Steering, Queries):
         **keywords: Any,
     ) -> TaskHandle[Any]: ...
     @overload
-    def submit(  # type: ignore[overload-cannot-match]  # it can: when options are given
+    def submit(
+        self,
+        target: TaskFunction[[], R] | Callable[[], R],
+        /,
+        *,
+        name: str | None = None,
+        retry: RetryPolicy | None = None,
+        timeout: Timeout | None = None,
+        tags: Iterable[str] | None = None,
+        priority: int | None = None,
+        bucket_key: str | None = None,
+        start: bool = True,
+    ) -> TaskHandle[R]: ...
+    @overload
+    def submit(  # type: ignore[overload-cannot-match]  # it can: the names of options are no parameters of the task
         self,
         target: Callable[..., R],
         /,
         *,
-        args: Iterable[Any] = (),
+        args: Iterable[Any],
         kwargs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        retry: RetryPolicy | None = None,
+        timeout: Timeout | None = None,
+        tags: Iterable[str] | None = None,
+        priority: int | None = None,
+        bucket_key: str | None = None,
+        start: bool = True,
+    ) -> TaskHandle[R]: ...
+    @overload
+    def submit(  # type: ignore[overload-cannot-match]  # it can: the names of options are no parameters of the task
+        self,
+        target: Callable[..., R],
+        /,
+        *,
+        kwargs: Mapping[str, Any],
         name: str | None = None,
         retry: RetryPolicy | None = None,
         timeout: Timeout | None = None,

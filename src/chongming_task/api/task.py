@@ -60,7 +60,11 @@ class TaskFunction(Generic[P, R]):
         functools.update_wrapper(self, function)
         self.spec = spec
 
-    def __call__(self, *args: Any, **kwargs: Any) -> R:
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, ctx: TaskContext | None, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def __call__(self, /, *args: Any, **kwargs: Any) -> R:
         """Run the function itself, here and now, without any supervision."""
         return self.spec.function(*args, **kwargs)  # type: ignore[no-any-return]  # the wrapped function's own R
 
