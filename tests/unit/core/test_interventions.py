@@ -206,6 +206,16 @@ def test_a_stop_of_a_status_set_by_hand_waits_for_nobody(to, verb, end):
     assert made.snapshot.ended_at == NOW
 
 
+@pytest.mark.parametrize(("verb", "end"), [(Verb.STOP, S.STOPPED), (Verb.CANCEL, S.CANCELLED)])
+def test_a_stop_set_by_hand_is_ended_by_a_stop(verb, end):
+    """What waits for nobody need not wait; other verbs still find nothing to do."""
+    task = apply(record("PENDING"), Forced(S.STOPPING, "ops", "x")).snapshot
+    made = apply(task, Asked(verb))
+    assert [edge.to_status for edge in made.transitions] == [end]
+    assert made.snapshot.failure == Failure(K.CANCELLED, "it held no worker")
+    assert apply(task, Asked(Verb.START)) == Step(task)
+
+
 @pytest.mark.parametrize("to", [S.STARTING, S.RUNNING])
 def test_a_pause_of_a_status_set_by_hand_rolls_back_at_once(to):
     """There is no worker that could be held."""

@@ -245,4 +245,5 @@ def test_only_buckets_that_exist_can_be_owned():
     policy = BucketPolicy(8)
     assert policy.checked([0, 7, 7]) == {0, 7}
     assert policy.checked(range(8)) == set(range(8))
+    refuses(policy.checked, "owned_buckets takes numbers", [3, None])
     refuses(lambda value: policy.checked([1, value]), "not in range", [-1, 8, 1.5, "1", None, True, math.nan])

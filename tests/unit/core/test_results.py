@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chongming_task.core.results import ResultInvalid, to_json
+from chongming_task.core.results import MARK, ResultInvalid, StrictJson, to_json
 from chongming_task.errors import TaskError
 
 Point = namedtuple("Point", "x y")
@@ -168,6 +168,26 @@ def test_the_words_of_a_refusal_are_short_and_clean():
     with pytest.raises(ResultInvalid) as caught:
         to_json({("x" * 100_000,): 1})
     assert len(str(caught.value)) < 2_000
+
+
+def test_the_key_of_pointers_is_reserved():
+    """A value that looks like a pointer would be read as one."""
+    with pytest.raises(ResultInvalid, match=rf"the key '{MARK}' at \$\[0\]: it is reserved"):
+        to_json([{MARK: "x"}])
+
+
+def test_what_is_no_json_may_be_made_some():
+    """By whoever knows how; it is told the place."""
+    made = to_json({"a": [1, {2}], "b": b"x"}, lambda value, place: f"{type(value).__name__} at {place}")
+    assert made == {"a": [1, "set at $.a[1]"], "b": "bytes at $.b"}
+
+
+def test_the_plain_policy_keeps_json_and_no_files(tmp_path):
+    """Its folder is never made."""
+    assert StrictJson().keep((1, "x"), tmp_path.joinpath("none").mkdir) == [1, "x"]
+    with pytest.raises(ResultInvalid):
+        StrictJson().keep(b"x", tmp_path.joinpath("none").mkdir)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_numpy_values_are_told_apart():

@@ -16,6 +16,7 @@ from chongming_task.core.states import (
     TaskStatus,
     Verb,
     edge_exists,
+    situation_index,
 )
 from chongming_task.core.triggers import Asked, Ended, Held
 from chongming_task.core.verbs import refusal
@@ -203,6 +204,7 @@ def test_the_published_table_is_the_design_s(situation):
     status, fields = SITUATIONS[situation]
     in_place = bool(fields.get("live")) if status is TaskStatus.PAUSED else None
     (row,) = (row for row in VERB_TABLE if row.status is status and row.in_place is in_place)
+    assert VERB_TABLE[situation_index(status, bool(fields.get("live")))] is row
     for verb, rule in row.rules.items():
         cell = CELLS[situation, verb]
         assert rule.outcome is {"·": Outcome.NOOP, "✗": Outcome.REFUSED}.get(cell, Outcome.ACT), verb
