@@ -100,14 +100,15 @@ class Child:
 
     Args:
         channel: The line to the controller's process.
+        parent: The pid of that process; None where the system does not tell a child that it is gone.
     """
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, parent: int | None) -> None:
         self._channel = channel
         self._sending = threading.Lock()  # the task's threads and the listener share the line
         self._attempts: SimpleQueue[Attempt | None] = SimpleQueue()
         self._current: Attempt | None = None
-        self._parent = os.getppid()
+        self._parent = parent
 
     def serve(self) -> None:
         """Run attempts until there are no more to come."""
@@ -133,6 +134,8 @@ class Child:
             while self._wait() and (data := self._channel.receive()):
                 for message in frames.feed(data):
                     self._obey(message)
+        except OSError:  # gone, and it had not read everything
+            return
         finally:
             self._farewell()
 
@@ -143,7 +146,7 @@ class Child:
             patience = _LOOK_SECONDS if attempt is None else _BEAT_SECONDS
             if select.select([self._channel], [], [], patience)[0]:
                 return True
-            if os.getppid() != self._parent:  # the line may be held open by others: whoever the parent has forked
+            if self._parent not in (None, os.getppid()):  # others may hold the line open: whoever it has forked
                 return False
             if attempt is not None:
                 attempt.beat()
@@ -261,12 +264,20 @@ class _Socket:
 
 
 def main() -> None:
-    """Serve the process that started this one; its end of the line is the first argument, or comes on stdin."""
+    """Serve the process that started this one.
+
+    The arguments are the descriptor of the line and the pid of that process; on Windows, where a child cannot inherit
+    the one nor learn the end of the other, there are none, and the line comes on stdin.
+    """
     if sys.stderr is not None:
         faulthandler.enable()  # a crash says where
-    line = _Pipe(int(sys.argv[1])) if sys.argv[1:] else _Socket(sys.stdin.buffer.read())
+    if sys.argv[1:]:
+        descriptor, pid = map(int, sys.argv[1:])
+        child = Child(_Pipe(descriptor), pid)
+    else:
+        child = Child(_Socket(sys.stdin.buffer.read()), None)
     try:
-        Child(line).serve()
+        child.serve()
     except (KeyboardInterrupt, OSError):  # told by hand to end, or the controller's process is gone
         pass
     end_within(_FAREWELL_SECONDS)

@@ -202,7 +202,7 @@ def _spawn() -> tuple[subprocess.Popen[bytes], socket.socket]:
         if _WINDOWS:
             return _spawn_on_windows(command, theirs), ours
         process = subprocess.Popen(
-            [*command, str(theirs.fileno())],
+            [*command, str(theirs.fileno()), str(os.getpid())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             process_group=0,  # Ctrl-C, and a notebook's interrupt, are meant for the controller's process
