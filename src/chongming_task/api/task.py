@@ -34,6 +34,7 @@ class TaskSpec:
     priority: int | None = None  # None: the controller's
     shape: Shape = field(default_factory=Shape)  # the arguments it takes
     results: ResultPolicy | None = None  # what becomes of the return value; None: the controller's way
+    echo: bool | None = None  # its output also goes to the process's own streams; None: the controller's way
 
     def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
         """The task's policies, but for those given.
@@ -77,6 +78,7 @@ class TaskFunction(Generic[P, R]):
         tags: Iterable[str] | None = None,
         priority: int | None = None,
         result: ResultKind | None = None,
+        echo: bool | None = None,
     ) -> TaskFunction[P, R]:
         """The same task with other defaults; what is left out stays.
 
@@ -95,6 +97,7 @@ class TaskFunction(Generic[P, R]):
             tags=spec.tags if tags is None else checked_tags(tags),
             priority=spec.priority if priority is None else checked_priority(priority),
             results=spec.results if result is None else _checked_result(result),
+            echo=spec.echo if echo is None else echo,
         )
         return TaskFunction(spec.function, changed)
 
@@ -216,6 +219,7 @@ def task(
     priority: int | None = None,
     result: ResultKind = "json",
     strict: bool = False,
+    echo: bool | None = None,
 ) -> _Decorator: ...
 def task(
     function: Callable[..., Any] | None = None,
@@ -228,6 +232,7 @@ def task(
     priority: int | None = None,
     result: ResultKind = "json",
     strict: bool = False,
+    echo: bool | None = None,
 ) -> Any:
     """Make a task of a function: give it a name and defaults.
 
@@ -245,6 +250,8 @@ def task(
             codec keeps as a file. ``"memory"`` keeps the object itself in this process, and stores its repr.
         strict: Warn of loops in the function that never reach a checkpoint; see
             :mod:`chongming_task.checkpoint_lint`.
+        echo: Whether what it prints also goes to the terminal or the cell, beside its own output; default: the
+            controller's.
 
     Raises:
         ConfigurationError: For a value that cannot work.
@@ -268,7 +275,12 @@ def task(
             tags=checked_tags(tags),
             priority=None if priority is None else checked_priority(priority),
             results=_checked_result(result),
+            echo=echo,
         )
+        if strict:
+            from chongming_task.api.checkpoint_lint import warn_of_loops  # reads source: only who asks for it pays
+
+            warn_of_loops(decorated)
         return TaskFunction(decorated, replace(spec, policy=spec.policy_with(retry, timeout)))
 
     return decorate if function is None else decorate(function)
