@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import OrderedDict, namedtuple
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -172,7 +173,7 @@ def test_the_words_of_a_refusal_are_short_and_clean():
 
 def test_the_key_of_pointers_is_reserved():
     """A value that looks like a pointer would be read as one."""
-    with pytest.raises(ResultInvalid, match=rf"the key '{MARK}' at \$\[0\]: it is reserved"):
+    with pytest.raises(ResultInvalid, match=re.escape(f"the key {MARK!r} at $[0]: it is reserved")):
         to_json([{MARK: "x"}])
 
 
