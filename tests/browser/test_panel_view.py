@@ -323,12 +323,13 @@ def test_a_silent_kernel_is_called_gone_and_buttons_say_so(show, page):
     """After its pings stayed away and a call was not answered."""
     page.clock.install()
     panel = show()
-    page.clock.run_for(60_000)
+    page.clock.run_for(50_000)
     panel.text("cmt-gone").wait_for()
-    assert panel.row("parse json/").locator(".cmt-col-time").inner_text() in {"0:24", "0:25"}  # not a minute more
+    minutes, seconds = panel.row("parse json/").locator(".cmt-col-time").inner_text().split(":")
+    assert 23 <= int(minutes) * 60 + int(seconds) < 40  # not the minute that went by
     assert re.fullmatch(r"Kernel gone: last known state, \d\d:\d\d", panel.text("cmt-gone").inner_text())
     assert panel.act("parse json/", "pause").get_attribute("title") == "the kernel is gone"
-    assert [m["verb"] for m in panel.view.sent()] == ["hello", "hello"]
+    assert {m["verb"] for m in panel.view.sent()[1:]} == {"hello"}
     panel.reset()
     panel.text("cmt-gone").wait_for(state="detached")
 
@@ -412,6 +413,14 @@ def test_a_question_takes_the_keyboard_and_gives_it_back(show):
     panel.page.keyboard.press("Escape")
     panel.text("cmt-question").wait_for(state="detached")
     assert panel.page.evaluate("document.activeElement.dataset.testid") == "cmt-act-stop"
+    panel.row("parse json/").get_by_role("checkbox").check()
+    panel.row("parse http/").get_by_role("checkbox").check()
+    panel.text("cmt-bulk-stop").focus()
+    panel.page.keyboard.press("Enter")  # this button makes room for the question
+    panel.text("cmt-question").wait_for()
+    panel.page.keyboard.press("Escape")
+    panel.text("cmt-question").wait_for(state="detached")
+    assert panel.page.evaluate("document.activeElement.dataset.testid") == "cmt-row"
     assert panel.requests() == []
 
 

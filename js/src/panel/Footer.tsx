@@ -1,6 +1,6 @@
 /** The last line: a question to answer, what is selected, or what happened; and how fresh all this is. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { ago, count } from "../format.ts";
 import { VERBS } from "../wire/protocol.ts";
 import type { PanelSession } from "./session.ts";
@@ -56,12 +56,15 @@ function Selection({ session }: { session: PanelSession }) {
 /** Asked in place, answered by a button or Escape. */
 function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
   const no = useRef<HTMLButtonElement>(null);
-  // The keyboard lands on the harmless answer, and goes back afterwards to where it was.
-  useEffect(() => {
+  // The keyboard lands on the harmless answer, and goes back afterwards to where it was, or to the table.
+  useLayoutEffect(() => {
     const before = document.activeElement;
+    const panel = no.current?.closest(".cmt-panel");
     no.current?.focus({ preventScroll: true });
     return () => {
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+      const row = panel?.querySelector<HTMLElement>(".cmt-body .cmt-row[tabindex='0']");
+      const place = before instanceof HTMLElement && before !== document.body ? before : row;
+      place?.focus({ preventScroll: true });
     };
   }, []);
   return (
