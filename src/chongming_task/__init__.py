@@ -44,7 +44,7 @@ from chongming_task.core.policies import (
     TaskPolicy,
     Timeout,
 )
-from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.results import ResultInvalid
 from chongming_task.core.state_machine import StateMachine
 from chongming_task.core.states import RequestedAction, TaskStatus, Verb
@@ -61,6 +61,7 @@ from chongming_task.errors import (
     TaskError,
     TaskExecutionError,
     TaskTimeout,
+    UnknownInput,
     UnknownTask,
 )
 from chongming_task.runtime.context import TaskContext, current_context
@@ -98,6 +99,7 @@ __all__ = [
     "InvalidTransition",
     "MemoryTaskStore",
     "NoBackoff",
+    "OutputLine",
     "PipelineRunStatusChanged",
     "ProcessExecutor",
     "Progress",
@@ -131,6 +133,7 @@ __all__ = [
     "ThreadExecutor",
     "Timeout",
     "Transition",
+    "UnknownInput",
     "UnknownTask",
     "Verb",
     "__version__",

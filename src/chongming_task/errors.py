@@ -3,6 +3,7 @@
     TaskError
     ├── ConfigurationError        a definition, policy or argument that cannot work
     ├── UnknownTask               no record has that id; no task has that name
+    ├── UnknownInput              the task was handed nothing of that name
     ├── InvalidTransition         the state does not allow what was asked
     │   ├── AttemptsExhausted     no attempt is left, and force was not given
     │   └── StillRunning          a worker that was given up still runs, and force was not given
@@ -35,6 +36,7 @@ __all__ = [
     "TaskError",
     "TaskExecutionError",
     "TaskTimeout",
+    "UnknownInput",
     "UnknownTask",
 ]
 
@@ -56,6 +58,12 @@ class ConfigurationError(TaskError, ValueError):
 
 class UnknownTask(TaskError, LookupError):
     """No record has that id, or no registered task has that name."""
+
+
+class UnknownInput(TaskError, KeyError):
+    """A task asked ``ctx.input`` or ``ctx.upstream`` for something that it was not handed."""
+
+    __str__ = Exception.__str__  # a KeyError would show the message quoted
 
 
 class InvalidTransition(TaskError):

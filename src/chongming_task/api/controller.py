@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -16,12 +17,15 @@ from chongming_task.api.steering import Steering, seconds_of
 from chongming_task.api.submission import Options, Submissions, limit_keys
 from chongming_task.api.task import TaskFunction, TaskSpec
 from chongming_task.api.values import ResultValues
+from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.core.states import Verb
 from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.core.triggers import Asked
 from chongming_task.errors import ConfigurationError, UnknownTask
+from chongming_task.runtime.capture import start as start_capture
+from chongming_task.runtime.capture import stop as stop_capture
 from chongming_task.runtime.clock import SystemClock
 from chongming_task.runtime.driver import Driver, ThreadDriver
 from chongming_task.runtime.engine import Engine
@@ -79,8 +83,13 @@ class Controller(Steering, Queries):
             ``.chongming/artifacts`` in the current directory. Made when first needed, and never emptied.
         result_codecs: Who keeps results that are no JSON as files, asked before the built-in ones for DataFrames and
             arrays.
+        capture: Whether what tasks print and log goes to their own output, see ``handle.output()``. False leaves it
+            alone.
+        echo: Whether it also goes to where it would have gone, such as the terminal; default: with the inline executor
+            only. A task can say for itself: ``@task(echo=True)``.
         clock: Time; a fake one in tests.
         driver: Who makes the engine tick; by hand in tests.
+        dice: Random numbers in [0, 1), for jitter; loaded ones in tests.
 
     Raises:
         ConfigurationError: For values that cannot work.
@@ -108,8 +117,11 @@ class Controller(Steering, Queries):
         keep_terminal: int = 10_000,
         artifacts: str | os.PathLike[str] | None = None,
         result_codecs: Iterable[ResultCodec] = (),
+        capture: bool = True,
+        echo: bool | None = None,
         clock: Clock | None = None,
         driver: Driver | None = None,
+        dice: Callable[[], float] = random.random,
     ) -> None:
         limits = _limits(concurrency, max_parallel, max_parallel_per_bucket)
         buckets = BucketPolicy() if bucket_policy is None else bucket_policy
@@ -134,13 +146,17 @@ class Controller(Steering, Queries):
             owned=owned,
             results=self._values.policy,
             artifacts=self._values.artifacts,
+            output=_output_mode(capture, echo, self._executor),
         )
         ready = ReadyQueue(limits.max_parallel)
         for key, size in limit_keys(limits, buckets).items():
             ready.set_limit(key, size)
-        engine = Engine(_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal)
+        engine = Engine(_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
         self._link = EngineLink(engine, driver or ThreadDriver())
         self._link.driver.start(engine)
+        self._captures = capture
+        if capture:
+            start_capture()
 
     # declare
 
@@ -338,6 +354,8 @@ class Controller(Steering, Queries):
         self._link.driver.stop()
         self._executor.close()
         engine.bus.close()
+        if self._captures:
+            stop_capture()
         if close_store:
             engine.journal.store.close()
         return report
@@ -395,6 +413,13 @@ def _limits(
         base.priority,
         base.max_parallel_per_bucket if per_bucket is None else per_bucket,
     )
+
+
+def _output_mode(capture: bool, echo: bool | None, executor: Executor) -> OutputMode:
+    if not capture:
+        return OutputMode.PLAIN
+    # An inline task runs where its caller waits: there its output is looked for, and a debugger's prompt as well.
+    return OutputMode.ECHO if (isinstance(executor, InlineExecutor) if echo is None else echo) else OutputMode.OWN
 
 
 def _executor(executor: str | Executor, clock: Clock) -> Executor:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from chongming_task.core.failures import Failure
 from chongming_task.core.query import status_of
-from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.runtime.live import LiveTask
 
@@ -84,6 +84,23 @@ class TaskHandle(Generic[R]):
     def transitions(self) -> list[Transition]:
         """Its audit trail."""
         return self._controller.transitions(self.id)
+
+    def output(self, tail: int | None = None) -> list[OutputLine]:
+        """What it has printed and logged so far, over all its attempts; see :meth:`Controller.output`.
+
+        Args:
+            tail: Only the newest that many lines.
+
+        Example:
+            >>> from chongming_task import Controller
+            >>> with Controller() as controller:
+            ...     handle = controller.submit(print, "hello")
+            ...     handle.wait()
+            ...     [line.text for line in handle.output()]
+            <TaskStatus.SUCCEEDED: 'succeeded'>
+            ['hello']
+        """
+        return self._controller.output(self.id, limit=tail)
 
     # what comes of it
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from chongming_task.api.link import EngineLink
 from chongming_task.core.events import Event
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
+from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.bus import Subscription
@@ -68,6 +68,27 @@ class Queries:
         """The audit trail of a record after that version."""
         self._link.sync()
         return self._link.store.transitions(task_id, since_version)
+
+    def output(self, task_id: str, *, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+        """What a record has printed and logged so far, over all its attempts, in order.
+
+        The newest lines are kept, see ``core.output`` for how many. ``seq`` counts all that were written: where it
+        jumps, lines were left out.
+
+        Args:
+            task_id: The record.
+            after: Only lines whose ``seq`` is above; give the last one seen to go on from there.
+            limit: At most that many, the newest.
+
+        Raises:
+            ConfigurationError: For a negative number.
+        """
+        if after < 0 or (limit is not None and limit < 0):
+            raise ConfigurationError(f"output takes numbers from 0: after={after!r}, limit={limit!r}")
+        if not self._link.closed:
+            self._link.engine.look_at_output(task_id)
+            self._link.sync()
+        return self._link.store.output(task_id, after, limit)
 
     def abandoned(self) -> list[TaskSnapshot]:
         """Records with a worker that was given up and still runs in the background."""

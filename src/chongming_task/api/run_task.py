@@ -21,7 +21,7 @@ def run_task(
     executor: str | Executor = "thread",
     **kwargs: Any,
 ) -> TaskHandle[Any]:
-    """Run one task under supervision, and wait for its end.
+    """Run one task under supervision, and wait for its end. What it prints is shown, too.
 
     Args:
         target: A ``@task`` function or any callable.
@@ -42,7 +42,7 @@ def run_task(
         >>> run_task(max, 3, 5).result()
         5
     """
-    with Controller(executor=executor) as controller:
+    with Controller(executor=executor, echo=True) as controller:  # its caller waits here, and looks for output here
         handle = controller.submit(target, args=args, kwargs=kwargs, retry=retry, timeout=timeout)
         handle.wait()
     return handle

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.task import TaskSpec, checked_name, checked_priority, checked_tags, spec_of
+from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
@@ -59,6 +60,7 @@ class Submissions:
         owned: The buckets of this controller; None for all.
         results: What becomes of return values, where the task does not say.
         artifacts: The folder of all attempts' files.
+        output: What becomes of what tasks write, where the task does not say.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Submissions:
         owned: frozenset[int] | None,
         results: ResultPolicy,
         artifacts: str,
+        output: OutputMode,
     ) -> None:
         self.registry = registry
         self._clock = clock
@@ -83,6 +86,7 @@ class Submissions:
         self._owned = owned
         self._results = results
         self._artifacts = artifacts
+        self._output = output
         self._ages = itertools.count()
 
     def make(
@@ -124,8 +128,15 @@ class Submissions:
             max_attempts=policy.retry.max_attempts,
             owner=self._owner,
         )
-        work = Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts)
+        work = Work(
+            spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, self._output_of(spec)
+        )
         return LiveTask(snapshot, work, policy, self._needs(tags, bucket), next(self._ages))
+
+    def _output_of(self, spec: TaskSpec) -> OutputMode:
+        if spec.echo is None or self._output is OutputMode.PLAIN:
+            return self._output
+        return OutputMode.ECHO if spec.echo else OutputMode.OWN
 
     def _results_of(self, spec: TaskSpec) -> ResultPolicy:
         if spec.results is None:

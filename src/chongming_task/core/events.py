@@ -93,17 +93,21 @@ class TaskHeartbeat(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskOutput(Event):
-    """A task wrote to its standard output or error."""
+    """A task wrote a line to its standard output or error."""
 
+    attempt: int
+    seq: int  # among the record's lines; a gap tells how many were left out
     stream: str  # "stdout" | "stderr"
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskLogLine(Event):
-    """A task logged a record."""
+    """A task logged a line."""
 
-    level: int
+    attempt: int
+    seq: int  # among the record's lines, as in TaskOutput
+    level: int  # as logging counts: 20 is INFO
     text: str
 
 

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from chongming_task.core.effects import StopReason
+from chongming_task.core.output import OutputBatch, OutputMode
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import AttemptRecord, Progress, TaskSnapshot, Transition
+from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Ended, Held, Started
@@ -28,6 +29,8 @@ __all__ = [
     "Emitted",
     "ExecutionHandle",
     "Executor",
+    "OutputSource",
+    "OutputWritten",
     "ProgressReported",
     "Report",
     "TaskStore",
@@ -63,6 +66,9 @@ class AttemptRequest(NamedTuple):
     pipeline_run_id: str | None = None
     results: ResultPolicy = StrictJson()  # what becomes of the return value
     artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
+    output: OutputMode = OutputMode.OWN  # what becomes of what it writes
+    input: Mapping[str, Any] | None = None  # what ctx.input holds
+    upstream: Mapping[str, Any] | None = None  # results of upstream steps by name, for ctx.upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,27 @@ class Emitted:
     payload: Any
 
 
-Report = Started | Held | Ended | ProgressReported | Emitted
+class OutputSource(Protocol):
+    """What a worker has written and nobody has taken yet. Bounded: the oldest gives way, and is counted."""
+
+    def take(self) -> OutputBatch | None:
+        """What was written since the last time; None when there is nothing. Quick, and never runs user code.
+
+        After None or a final batch the source delivers ``OutputWritten`` again when there is more; before, whoever
+        takes comes back by itself.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OutputWritten:
+    """The worker has written something. Told once; how often the rest is taken is up to whoever takes."""
+
+    attempt: int
+    source: OutputSource
+
+
+Report = Started | Held | Ended | ProgressReported | Emitted | OutputWritten
 Deliver = Callable[[Report], None]
 """Hands a worker's report to the engine. Callable from any thread, never blocks, never raises."""
 
@@ -153,7 +179,8 @@ class Executor(Protocol):
         """Run one attempt on a worker. Called on the engine thread: must return at once and never run user code.
 
         The worker delivers, in this order: ``Started`` just before user code, any number of ``Held`` and others, and
-        exactly one ``Ended``, whatever happens. An attempt stopped before it began delivers ``Ended`` alone.
+        exactly one ``Ended``, whatever happens. An attempt stopped before it began delivers ``Ended`` alone. What it
+        wrote last is delivered before ``Ended``.
         """
         ...
 
@@ -169,7 +196,7 @@ class Write(NamedTuple):
     expect_version: int | None  # what the store must hold; None: the record must be new
     transitions: tuple[Transition, ...] = ()
     attempts: tuple[AttemptRecord, ...] = ()  # opened or closed; a later one replaces the earlier of that number
-    clear_attempts: bool = False  # forget those from before, first
+    clear_attempts: bool = False  # forget those from before, and what they wrote, first
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +233,20 @@ class TaskStore(Protocol):
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. Never moves a version; unknown ids are ignored."""
+        ...
+
+    def append_output(self, lines: Sequence[OutputLine]) -> None:
+        """Store lines that tasks wrote, in one transaction.
+
+        Of each record the newest ``OUTPUT_LINES`` lines and ``OUTPUT_CHARACTERS`` characters are kept, see
+        ``core.output``; what goes leaves a gap in ``seq``. Lines of unknown records are ignored, and so is a line
+        whose ``seq`` is not above that of the record's newest: so the same lines can be appended again after a
+        failure. A write with ``clear_attempts`` forgets the record's lines, and ``prune`` drops them with the record.
+        """
+        ...
+
+    def output(self, task_id: str, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+        """The lines of a record whose ``seq`` is above ``after``, in order; with a limit, the newest that many."""
         ...
 
     def get(self, task_id: str) -> TaskSnapshot | None:

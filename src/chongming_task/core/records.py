@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from chongming_task.core.failures import Failure
 from chongming_task.core.states import REVIVABLE, TERMINAL, RequestedAction, TaskStatus
 
-__all__ = ["AttemptRecord", "Progress", "TaskSnapshot", "Transition"]
+__all__ = ["AttemptRecord", "OutputLine", "Progress", "TaskSnapshot", "Transition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,18 @@ class Transition(NamedTuple):
     actor: str  # who: "user", "engine", "user:panel", an operator's name
     reason: str | None
     at: datetime
+
+
+class OutputLine(NamedTuple):
+    """One line that a task wrote or logged."""
+
+    task_id: str
+    attempt: int
+    seq: int  # counts the record's lines over all attempts, from 1; a gap tells how many were left out
+    stream: str  # "stdout" | "stderr" | "log"
+    text: str  # without its line end
+    at: datetime  # when it was complete
+    level: int | None = None  # of a log record, as logging counts: 20 is INFO
 
 
 class TaskSnapshot(NamedTuple):

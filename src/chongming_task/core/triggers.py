@@ -53,6 +53,7 @@ class Timer(StrEnum):
     KILL_WINDOW = "kill_window"  # how long a killed worker may take to be gone
     RETRY = "retry"  # the back-off
     PROGRESS = "progress"  # the next look at a worker's progress
+    OUTPUT = "output"  # the next look at what workers have written
 
     __hash__ = str.__hash__  # looked up for every attempt; an Enum hashes in Python
 

@@ -1,7 +1,7 @@
 """Tells subscribers what happened. They can be slow, block or raise: no task notices.
 
-Each subscriber has a bounded mailbox and a thread of its own. When the mailbox is full, progress and heartbeats are
-dropped and counted; changes of status never are.
+Each subscriber has a bounded mailbox and a thread of its own. When the mailbox is full, progress, heartbeats and output
+are dropped and counted; changes of status never are.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from chongming_task.core.events import Event, ProgressUpdated, TaskHeartbeat
+from chongming_task.core.events import Event, ProgressUpdated, TaskHeartbeat, TaskLogLine, TaskOutput
 from chongming_task.core.records import TaskSnapshot
 
 __all__ = ["Bus", "Subscription"]
 
 _logger = logging.getLogger("chongming_task.events")
-_DROPPABLE = (ProgressUpdated, TaskHeartbeat)
+_DROPPABLE = (ProgressUpdated, TaskHeartbeat, TaskOutput, TaskLogLine)
 
 Tap = Callable[[Sequence[TaskSnapshot]], None]
 
@@ -26,7 +26,7 @@ class Subscription:
     """One subscriber's mailbox. ``close()`` ends it; works as a context manager.
 
     Attributes:
-        dropped: How many progress and heartbeat events found the mailbox full.
+        dropped: How many progress, heartbeat and output events found the mailbox full.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Bus:
         Args:
             callback: Takes one event.
             accepts: Which events it wants; must be quick.
-            size: How many events may wait before progress is dropped.
+            size: How many events may wait before progress and output are dropped.
         """
         subscription = Subscription(callback, accepts, size, self._remove)
         with self._lock:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Sized
+import threading
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from chongming_task.core.output import OutputMode
 from chongming_task.core.ports import Emitted
-from chongming_task.errors import ConfigurationError
+from chongming_task.core.text import NAME_LIMIT, clean
+from chongming_task.errors import ConfigurationError, UnknownInput
+from chongming_task.runtime.output import OutputSink
+from chongming_task.runtime.task_log import TaskLog
 
 if TYPE_CHECKING:
     from chongming_task.core.ports import AttemptRequest, Deliver
@@ -22,7 +26,7 @@ DEFAULT_ARTIFACTS = ".chongming/artifacts"  # relative to where the process is
 
 T = TypeVar("T")
 
-_logger = logging.getLogger("chongming_task.task")
+_opening = threading.Lock()  # two threads of a task may be the first to write at once
 _current: ContextVar[TaskContext | None] = ContextVar("chongming_task_context", default=None)
 
 
@@ -34,7 +38,7 @@ class TaskContext:
         name: Its name.
         attempt: 1 for the first try.
         pipeline_run_id: The pipeline run it belongs to, or None.
-        deadline: When the attempt's time is up, UTC; None without a limit. Pauses push it out.
+        input: What the submission hands the task by name, such as a pipeline's parameters.
 
     Example:
         >>> from chongming_task import run_task
@@ -49,12 +53,17 @@ class TaskContext:
     __slots__ = (
         "_artifacts",
         "_artifacts_base",
+        "_deadline",
         "_deliver",
         "_log",
+        "_mode",
+        "_output",
         "_token",
+        "_upstream",
         "attempt",
+        "captured_since",
         "checkpoint",
-        "deadline",
+        "input",
         "name",
         "pipeline_run_id",
         "task_id",
@@ -67,7 +76,12 @@ class TaskContext:
         self.name = request.name
         self.attempt = request.attempt
         self.pipeline_run_id = request.pipeline_run_id
-        self.deadline = deadline
+        self.input: Mapping[str, Any] = _NOTHING if request.input is None else Inputs("input", request.input)
+        self._upstream = request.upstream
+        self._deadline = deadline
+        self._mode = request.output
+        self._output: OutputSink | None = None
+        self.captured_since = -1
         self._token = token
         self._deliver = deliver
         self.checkpoint = token.checkpoint
@@ -76,22 +90,41 @@ class TaskContext:
         Call it in every loop that takes long: a task without checkpoints can be neither paused nor stopped, and is
         taken for stuck by an idle limit. It costs well under a microsecond.
         """
-        self._log: logging.LoggerAdapter[logging.Logger] | None = None
+        self._log: TaskLog | None = None
         self._artifacts_base = request.artifacts
         self._artifacts: Artifacts | None = None
 
     @property
-    def log(self) -> logging.LoggerAdapter[logging.Logger]:
-        """A logger whose records carry ``task_id``, ``task_name``, ``attempt`` and ``pipeline_run_id``."""
+    def log(self) -> TaskLog:
+        """A logger for the task. Its lines reach the task's output at every level, whatever ``logging`` lets through.
+
+        Its records carry ``task_id``, ``task_name``, ``attempt`` and ``pipeline_run_id``. Keywords that logging does
+        not know are added to the message: ``ctx.log.info("loaded", rows=3)``.
+        """
         if self._log is None:
-            fields = {
-                "task_id": self.task_id,
-                "task_name": self.name,
-                "attempt": self.attempt,
-                "pipeline_run_id": self.pipeline_run_id,
-            }
-            self._log = logging.LoggerAdapter(_logger, fields)
+            self._log = TaskLog(self.log_fields, self._log_unheard)
         return self._log
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the attempt's time is up, UTC; None without a limit. Pauses push it out."""
+        if self._deadline is None:
+            return None
+        try:
+            return self._deadline + timedelta(seconds=self._token.held_seconds)
+        except OverflowError:  # beyond the calendar: it is as late as it can be
+            return self._deadline
+
+    def upstream(self, name: str) -> Any:
+        """The result of an upstream step.
+
+        Args:
+            name: The step's name in its pipeline.
+
+        Raises:
+            UnknownInput: When no step of that name hands this task its result.
+        """
+        return Inputs("upstream", self._upstream or {})[name]
 
     @property
     def artifacts(self) -> Artifacts:
@@ -160,13 +193,155 @@ class TaskContext:
         """Tell subscribers something of your own.
 
         Args:
-            kind: A word for it.
-            payload: Any value; subscribers in this process get it as it is.
+            kind: A word for it, such as ``"row"``.
+            payload: Any value; subscribers in this process get it as it is. From another process it comes as a copy.
+
+        Raises:
+            ConfigurationError: When the kind is no text, or the payload cannot leave the task's process.
+
+        Example:
+            >>> from chongming_task import run_task
+            >>> run_task(lambda ctx: ctx.emit("row", {"id": 7})).result()
         """
-        self._deliver(Emitted(self.attempt, kind, payload))
+        self._deliver(Emitted(self.attempt, _checked_kind(kind), payload))
+
+    # the same for coroutines
+
+    async def acheckpoint(self) -> None:
+        """A checkpoint for ``async def`` tasks: while the task is paused it waits without holding up the loop.
+
+        Raises:
+            TaskCancelled: When the task was asked to stop.
+
+        Example:
+            >>> from chongming_task import run_task
+            >>> async def count(ctx, n):
+            ...     for i in range(n):
+            ...         await ctx.acheckpoint()
+            ...     return n
+            >>> run_task(count, 3).result()
+            3
+        """
+        if self._token.pass_by():
+            from chongming_task.runtime.awaiting import obey  # loads asyncio: only coroutines pay for it
+
+            await obey(self._token)
+
+    async def asleep(self, seconds: float) -> None:
+        """Sleep with checkpoints, without holding up the loop; see :meth:`sleep`.
+
+        Args:
+            seconds: How long, 0 or more.
+
+        Raises:
+            TaskCancelled: When the task was asked to stop.
+        """
+        from chongming_task.runtime.awaiting import sleep  # as above
+
+        await sleep(self._token, seconds)
+
+    async def atrack(
+        self, items: Iterable[T] | AsyncIterable[T], total: float | None = None, unit: str | None = None
+    ) -> AsyncIterator[T]:
+        """Iterate with a checkpoint before every item and the progress after it: ``async for item in ctx.atrack(...)``.
+
+        Args:
+            items: What to go through, an iterable or an async one.
+            total: How many there are; taken from ``len(items)`` where that works.
+            unit: What is counted.
+
+        Raises:
+            TaskCancelled: From the loop, when the task was asked to stop.
+        """
+        report, done = self._token.report, 0
+        report(0, _length(items) if total is None else total, unit, None)
+        async for item in _each(items):
+            await self.acheckpoint()
+            yield item
+            done += 1
+            report(done, None, None, None)
+
+    # for what writes the task's output
+
+    @property
+    def echoes(self) -> bool:
+        """Whether what it writes also goes to where it would have gone without us."""
+        return self._mode is OutputMode.ECHO
+
+    @property
+    def log_fields(self) -> dict[str, Any]:
+        """What log records made in the task carry."""
+        return {
+            "task_id": self.task_id,
+            "task_name": self.name,
+            "attempt": self.attempt,
+            "pipeline_run_id": self.pipeline_run_id,
+        }
+
+    def open_output(self) -> OutputSink:
+        """Where what it writes goes; made when it first writes."""
+        with _opening:
+            output = self._output
+            if output is None:
+                output = self._output = OutputSink(self.attempt, self._deliver)
+        return output
+
+    def close_output(self) -> None:
+        """The attempt is over: hand over what it wrote last."""
+        if self._output is not None:
+            self._output.close()
+
+    def _log_unheard(self, level: int, text: str) -> None:
+        """Take a line of ``log`` that logging lets nobody hear."""
+        if self.captured_since >= 0:
+            self.open_output().write("log", text, level)
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.name!r} attempt {self.attempt} of {self.task_id}>"
+
+
+def _checked_kind(kind: Any) -> str:
+    if not isinstance(kind, str) or not kind.strip():
+        raise ConfigurationError(f'emit takes a word for what it tells, such as "row", got {kind!r:.50}')
+    return clean(kind, NAME_LIMIT)
+
+
+class Inputs(Mapping[str, Any]):
+    """What a task was handed by name; a name that is not there is told with those that are."""
+
+    __slots__ = ("_values", "_where")
+
+    def __init__(self, where: str, values: Mapping[str, Any]) -> None:
+        self._where = where
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except (KeyError, TypeError):
+            known = ", ".join(repr(each) for each in self._values) or "nothing"
+            raise UnknownInput(f"ctx.{self._where} holds no {name!r:.100}; it holds {known:.500}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<ctx.{self._where}: {', '.join(map(repr, self._values)) or 'nothing'}>"
+
+
+_NOTHING = Inputs("input", {})
+
+
+async def _each(items: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
+    if hasattr(items, "__aiter__"):
+        async for item in cast("AsyncIterable[T]", items):
+            yield item
+    else:
+        for each in cast("Iterable[T]", items):  # type: ignore[redundant-cast,unused-ignore]
+            yield each
 
 
 def _length(items: object) -> int | None:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from chongming_task.core.effects import ClearTimer, Detach, Effect
 from chongming_task.core.events import Event
-from chongming_task.core.ports import Clock, Executor, ProgressReported, Report, TaskStore, Touch, Write
+from chongming_task.core.ports import Clock, Executor, OutputWritten, ProgressReported, Report, TaskStore, Touch, Write
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
@@ -23,6 +23,7 @@ from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, 
 from chongming_task.errors import ControllerClosed, TaskError, UnknownTask
 from chongming_task.runtime import narrate
 from chongming_task.runtime.bus import Bus
+from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask
@@ -111,6 +112,10 @@ class Engine:
     def shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
         """Take in nothing more from callers, and stop every record that has not ended; ``done`` is given those."""
         self.inbox.put(self._take_shut, stop, done)
+
+    def look_at_output(self, task_id: str) -> None:
+        """Take in what the workers of a record have written so far."""
+        self.inbox.put(self._take_look, task_id)
 
     def call(self, done: Callable[[], None]) -> None:
         """Have ``done`` called on the engine thread, once everything posted before is stored."""
@@ -202,6 +207,8 @@ class Engine:
             self._take_end(live, report)
         elif isinstance(report, ProgressReported):
             self._look(live)
+        elif isinstance(report, OutputWritten):
+            self._collect(live, report)
         elif isinstance(report, Held):
             self._look(live)
             self._apply(live, report)
@@ -249,6 +256,21 @@ class Engine:
         if self.bus.listening:
             self._events.append(narrate.progressed(live.draft, progress, self._now.utc))
 
+    def _take_look(self, task_id: str) -> None:
+        live = self.tasks.get(task_id)
+        if live is not None and live.writers:
+            self._collect(live)
+
+    def _collect(self, live: LiveTask, news: OutputWritten | None = None) -> None:
+        """Take in what workers have written; come back in a moment while they write."""
+        lines, again = collect(live, news)
+        if again is not None:
+            self.supervisor.set_timer(live, Timer.OUTPUT, again)
+        if lines:
+            self.journal.add_output(lines)
+            if self.bus.listening:
+                self._events += narrate.wrote(lines)
+
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
             self._now = Now(self.clock.now())
@@ -264,6 +286,9 @@ class Engine:
         live.timers.discard(timer)
         if timer is Timer.PROGRESS:
             self._look(live)
+            return
+        if timer is Timer.OUTPUT:
+            self._collect(live)
             return
         trigger = self.supervisor.elapsed(live, timer)
         if trigger is not None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
-from contextvars import copy_context
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chongming_task.core.failures import Failure, FailureKind, describe_exception
+from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.ports import AttemptRequest, Deliver
 from chongming_task.core.results import ResultInvalid
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.errors import TaskCancelled
+from chongming_task.runtime.capture import begin_attempt
 from chongming_task.runtime.context import TaskContext, _current
 from chongming_task.runtime.token import CancellationToken
 
@@ -45,9 +46,11 @@ def invoke(
     limit = request.limit_seconds
     deadline = None if limit is None else datetime.now(UTC) + timedelta(seconds=limit)
     context = TaskContext(request, token, deliver, deadline)
+    if request.output is not OutputMode.PLAIN:
+        begin_attempt(context)
     mark = _current.set(context)
     try:
-        value = _call(request, context)
+        value = _call(request, context, token)
         return Ended(number, outcome=request.results.keep(value, lambda: context.artifacts.new_folder("result")))
     except TaskCancelled as signal:
         keep(signal)
@@ -57,31 +60,27 @@ def invoke(
         return Ended(number, failure=Failure(FailureKind.RESULT_INVALID, describe_exception(wrong).message))
     except BaseException as error:  # SystemExit and its like end the attempt, never the worker
         keep(error)
+        if _is_signal(error):
+            return Ended(number, failure=_cancelled(token, error))
         return Ended(number, failure=_described(error, request.retry))
     finally:
         _current.reset(mark)
+        context.close_output()
 
 
-def _call(request: AttemptRequest, context: TaskContext) -> Any:
+def _call(request: AttemptRequest, context: TaskContext, token: CancellationToken) -> Any:
     args = (context, *request.args) if request.takes_context else request.args
     value = request.target(*args, **request.kwargs)
     if inspect.iscoroutine(value):
-        return _run_on_a_loop(value)
+        from chongming_task.runtime.awaiting import run_coroutine  # loads asyncio, 50 ms: only coroutines pay for it
+
+        return run_coroutine(value, token)
     return value
 
 
-def _run_on_a_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run it to its end on a loop of its own; in a thread of its own where a loop runs already, as in a notebook."""
-    import asyncio  # costs 50 ms: only tasks that need a loop pay for it
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1, "chongming-loop") as pool:
-        return pool.submit(copy_context().run, asyncio.run, coroutine).result()
+def _is_signal(error: BaseException) -> bool:
+    """Whether it is nothing but the stop signal, in the groups that asyncio's task groups make of it."""
+    return isinstance(error, BaseExceptionGroup) and error.split(TaskCancelled)[1] is None
 
 
 def _described(error: BaseException, retry: RetryPolicy) -> Failure:
@@ -92,7 +91,7 @@ def _described(error: BaseException, retry: RetryPolicy) -> Failure:
         return Failure(FailureKind.EXCEPTION, clean(names, MESSAGE_LIMIT), exception_type=clean(type(error).__name__))
 
 
-def _cancelled(token: CancellationToken, signal: TaskCancelled) -> Failure:
+def _cancelled(token: CancellationToken, signal: BaseException) -> Failure:
     if token.stop_reason is None:
         said = _described(signal, RetryPolicy()).message
         return Failure(

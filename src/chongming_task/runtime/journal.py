@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from chongming_task.core.ports import TaskStore, Touch, Write
+from chongming_task.core.records import OutputLine
 from chongming_task.errors import ConcurrencyConflict
 
 __all__ = ["Journal"]
@@ -14,6 +15,8 @@ __all__ = ["Journal"]
 _logger = logging.getLogger("chongming_task.store")
 _KEPT_FAILURES = 100
 _REST_SECONDS = 1.0  # a store that failed is left alone for so long
+_KEPT_LINES = 100_000  # of output wait for a store that fails; then the oldest go, which their numbers tell
+_KEPT_CHARACTERS = 10_000_000  # and of these as many as hold so much text
 
 
 class Journal:
@@ -29,12 +32,14 @@ class Journal:
         self.desynced: dict[str, ConcurrencyConflict] = {}  # records that somebody else wrote; ours are held back
         self._backlog: dict[str, Write] = {}
         self._notes: list[Touch] = []
+        self._output: deque[OutputLine] = deque()
+        self._characters = 0  # of the output
         self._rests_until = 0.0
 
     @property
     def behind(self) -> int:
         """How many changes the store does not hold yet."""
-        return len(self._backlog) + len(self._notes)
+        return len(self._backlog) + len(self._notes) + len(self._output)
 
     def due(self, now: float) -> bool:
         """Whether there is something to store, and the store is not resting from a failure."""
@@ -53,6 +58,15 @@ class Journal:
         """Take in what became known late and nothing newer will follow; stored after the changes before it."""
         self._notes.append(touch)
 
+    def add_output(self, lines: Iterable[OutputLine]) -> None:
+        """Take in what tasks wrote; stored before the changes that are taken in later."""
+        waiting = self._output
+        for line in lines:
+            waiting.append(line)
+            self._characters += len(line.text)
+        while len(waiting) > _KEPT_LINES or self._characters > _KEPT_CHARACTERS:
+            self._characters -= len(waiting.popleft().text)
+
     def flush(self, now: float) -> float | None:
         """Store what was taken in, oldest first.
 
@@ -62,11 +76,36 @@ class Journal:
         Returns:
             None when it is stored; else when to try again.
         """
-        if self._commit() and (not self._notes or self._touch(self._notes)):
+        # A record's last lines are there before its end is, but no line before its record. Output that cannot be stored
+        # holds no change of status up.
+        early = self._all_born()
+        appended = early and self._append()
+        committed = self._commit()
+        if committed and not early:
+            appended = self._append()
+        if committed and appended and self._touch(self._notes):
             self._notes = []
             return None
         self._rests_until = now + _REST_SECONDS
         return self._rests_until
+
+    def _all_born(self) -> bool:
+        """Whether the store knows every record whose output waits."""
+        backlog = self._backlog
+        return not any((write := backlog.get(line.task_id)) and write.expect_version is None for line in self._output)
+
+    def _append(self) -> bool:
+        waiting = self._output
+        if not waiting:
+            return True
+        try:
+            self.store.append_output([line for line in waiting if line.task_id not in self.desynced])
+        except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
+            self._failed(f"output of {len(waiting)} lines", error)
+            return False
+        waiting.clear()
+        self._characters = 0
+        return True
 
     def _commit(self) -> bool:
         waiting = self._backlog
@@ -89,6 +128,8 @@ class Journal:
             self._touch(touches)
 
     def _touch(self, touches: Sequence[Touch]) -> bool:
+        if not touches:
+            return True
         if self.desynced:
             touches = [touch for touch in touches if touch.task_id not in self.desynced]
         try:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.limits import AttemptWatch
+from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import TaskPolicy
-from chongming_task.core.ports import ExecutionHandle
+from chongming_task.core.ports import ExecutionHandle, OutputSource
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
@@ -27,6 +28,9 @@ class Work(NamedTuple):
     takes_context: bool = False
     results: ResultPolicy = StrictJson()  # what becomes of the return value
     artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
+    output: OutputMode = OutputMode.OWN  # what becomes of what it writes
+    input: Mapping[str, Any] | None = None  # for ctx.input
+    upstream: Mapping[str, Any] | None = None  # results by name, for ctx.upstream
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +66,8 @@ class LiveTask:
     epoch: int = 0  # how often it was reset: attempts are counted anew, and reports of earlier ones must not mix in
     given_up: dict[tuple[int, int], ExecutionHandle] = field(default_factory=dict)  # may still run; by epoch, attempt
     error: BaseException | None = None  # what ended the last attempt, for result()
+    writers: dict[OutputSource, int] = field(default_factory=dict)  # wrote lately; with their attempts
+    output_seq: int = 0  # lines written so far, those that were left out included
     waiters: list[Waiter] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from chongming_task.core.events import (
@@ -12,15 +13,17 @@ from chongming_task.core.events import (
     ProgressUpdated,
     TaskCreated,
     TaskEmitted,
+    TaskLogLine,
+    TaskOutput,
     TaskStatusChanged,
 )
 from chongming_task.core.ports import Emitted
-from chongming_task.core.records import Progress, TaskSnapshot, Transition
+from chongming_task.core.records import OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.rules import Step
 from chongming_task.core.states import TaskStatus
 from chongming_task.runtime.ids import new_id
 
-__all__ = ["created", "emitted", "moved", "progressed"]
+__all__ = ["created", "emitted", "moved", "progressed", "wrote"]
 
 
 def created(task: TaskSnapshot) -> TaskCreated:
@@ -90,3 +93,16 @@ def progressed(task: TaskSnapshot, progress: Progress, at: datetime) -> Progress
 def emitted(task: TaskSnapshot, report: Emitted, at: datetime) -> TaskEmitted:
     """A task said something of its own."""
     return TaskEmitted(event_id=new_id(), at=at, task_id=task.task_id, kind=report.kind, payload=report.payload)
+
+
+def wrote(lines: Sequence[OutputLine]) -> list[TaskOutput | TaskLogLine]:
+    """A task wrote or logged."""
+    return [_wrote(line) for line in lines]
+
+
+def _wrote(line: OutputLine) -> TaskOutput | TaskLogLine:
+    task_id, attempt, seq, stream, text, at, level = line
+    event_id = f"{task_id}/output/{seq}"
+    if level is not None:
+        return TaskLogLine(event_id=event_id, at=at, task_id=task_id, attempt=attempt, seq=seq, level=level, text=text)
+    return TaskOutput(event_id=event_id, at=at, task_id=task_id, attempt=attempt, seq=seq, stream=stream, text=text)

@@ -85,6 +85,9 @@ class Supervisor:
             pipeline_run_id=task.pipeline_run_id,
             results=work.results,
             artifacts=work.artifacts,
+            output=work.output,
+            input=work.input,
+            upstream=work.upstream,
         )
 
     def _launch(self, live: LiveTask, effect: Launch) -> None:
@@ -122,7 +125,7 @@ class Supervisor:
     def let_go(self, live: LiveTask, *, give_up: bool) -> None:
         """Forget the attempt: it is over; or, with ``give_up``, its worker goes on and only does not count."""
         if live.timers:
-            for timer in live.timers - {Timer.RETRY}:
+            for timer in live.timers - {Timer.RETRY, Timer.OUTPUT}:
                 self.clear_timer(live, timer)
         if give_up and live.execution is not None:
             live.given_up[live.epoch, live.draft.attempt] = live.execution

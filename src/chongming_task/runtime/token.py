@@ -19,11 +19,11 @@ from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.core.triggers import Held
 from chongming_task.errors import TaskCancelled
 
-__all__ = ["CancellationToken"]
+__all__ = ["WAIT_SECONDS", "CancellationToken"]
 
 _PROGRESS_SECONDS = 0.5  # at least this often while the numbers move
 _PROGRESS_STEPS = 100  # and with every hundredth of the way
-_WAIT_SECONDS = 0.5  # a sleeping task still passes a checkpoint this often
+WAIT_SECONDS = 0.5  # a sleeping task still passes a checkpoint this often
 
 
 def _plain(value: float) -> float:
@@ -64,16 +64,20 @@ class CancellationToken:
         "_deliver",
         "_done",
         "_gate",
+        "_held_seconds",
+        "_held_since",
+        "_holding",
         "_lock",
         "_message",
-        "_monotonic",
         "_next_done",
         "_next_report",
         "_pause",
         "_total",
         "_unit",
+        "_wakers",
         "attempt",
         "last_checkpoint",
+        "monotonic",
         "stop_reason",
     )
 
@@ -82,11 +86,15 @@ class CancellationToken:
         self.last_checkpoint: float | None = None
         self.stop_reason: StopReason | None = None
         self._deliver = deliver
-        self._monotonic = monotonic
+        self.monotonic = monotonic
         self._asked = False  # anything at all; what the fast path looks at
         self._pause: int | None = None  # the request to pause that stands
         self._lock = threading.Lock()
         self._gate: threading.Condition | None = None  # where the worker waits; made when it first does
+        self._wakers: tuple[Callable[[], None], ...] = ()  # the same for coroutines; called at every word of the engine
+        self._holding = 0  # threads and coroutines that wait for the end of a pause
+        self._held_since = 0.0  # while there are any
+        self._held_seconds = 0.0  # in earlier pauses
         self._done: float | None = None
         self._total: float | None = None
         self._unit: str | None = None
@@ -120,6 +128,14 @@ class CancellationToken:
     def _open_gate(self) -> None:
         if self._gate is not None:
             self._gate.notify_all()
+        for wake in self._wakers:
+            wake()
+
+    @property
+    def held_seconds(self) -> float:
+        """How long the worker has been held so far."""
+        with self._lock:
+            return self._held_seconds + (self.monotonic() - self._held_since if self._holding else 0.0)
 
     @property
     def progress(self) -> Progress | None:
@@ -139,7 +155,7 @@ class CancellationToken:
     @property
     def checkpoint(self) -> Callable[[], None]:
         """The function to call at a checkpoint: it passes, waits while paused, or raises TaskCancelled."""
-        clock = self._monotonic
+        clock = self.monotonic
         return self._checkpoint if clock is time.monotonic else partial(self._checkpoint, clock)
 
     def _checkpoint(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -151,14 +167,67 @@ class CancellationToken:
 
     def _obey(self) -> None:
         with self._lock:
-            while self._pause is not None and self.stop_reason is None:
-                request = self._pause
-                self._deliver(Held(self.attempt, request))
-                while self._pause == request and self.stop_reason is None:
-                    self._wait_at_gate(None)
+            while (request := self._begin_hold()) is not None:
+                try:
+                    while self.holds(request):
+                        self._wait_at_gate(None)
+                finally:
+                    self._end_hold()
             if self.stop_reason is not None:
                 raise TaskCancelled(f"asked to stop: {self.stop_reason}")
-        self.last_checkpoint = self._monotonic()
+        self.last_checkpoint = self.monotonic()
+
+    def _begin_hold(self) -> int | None:
+        """Say that the worker is held, if it is asked to: the request it is held for. Under the lock."""
+        request = self._pause
+        if request is None or self.stop_reason is not None:
+            return None
+        if not self._holding:
+            self._held_since = self.monotonic()
+        self._holding += 1
+        self._deliver(Held(self.attempt, request))
+        return request
+
+    def _end_hold(self) -> None:
+        self._holding -= 1
+        if not self._holding:
+            self._held_seconds += max(self.monotonic() - self._held_since, 0.0)
+
+    def holds(self, request: int) -> bool:
+        """Whether that request to pause still stands."""
+        return self._pause == request and self.stop_reason is None
+
+    # the worker side of coroutines: the same, waiting left to the loop; see runtime.awaiting
+
+    def pass_by(self) -> bool:
+        """Note a checkpoint; whether anything is asked."""
+        self.last_checkpoint = self.monotonic()
+        return self._asked
+
+    @property
+    def asked(self) -> bool:
+        """Whether the engine wants anything."""
+        return self._asked
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Have ``wake`` called at every word of the engine, from its thread; it must not block."""
+        with self._lock:
+            self._wakers += (wake,)
+
+    def unlisten(self, wake: Callable[[], None]) -> None:
+        """Call it no longer; no call is under way once this returns."""
+        with self._lock:
+            self._wakers = tuple(each for each in self._wakers if each is not wake)
+
+    def begin_hold(self) -> int | None:
+        """Say that a coroutine is held, if it is asked to: the request it is held for."""
+        with self._lock:
+            return self._begin_hold()
+
+    def end_hold(self) -> None:
+        """It is held no longer."""
+        with self._lock:
+            self._end_hold()
 
     def _wait_at_gate(self, seconds: float | None) -> None:
         """Wait until the engine says something, or for so long. Holds the lock before and after."""
@@ -177,11 +246,11 @@ class CancellationToken:
             checkpoint()
             if left <= 0:
                 return
-            began = self._monotonic()
+            began = self.monotonic()
             with self._lock:
                 if not self._asked:
-                    self._wait_at_gate(min(left, _WAIT_SECONDS))
-            left -= self._monotonic() - began
+                    self._wait_at_gate(min(left, WAIT_SECONDS))
+            left -= self.monotonic() - began
 
     def report(self, done: float | None, total: float | None, unit: str | None, message: str | None) -> None:
         """Note the progress; tell the engine when it is news: throttled by time and by share of the way."""
@@ -193,7 +262,7 @@ class CancellationToken:
             self._unit = str(unit)
         if message is not None:
             self._message = str(message)
-        now = self._monotonic()
+        now = self.monotonic()
         if now >= self._next_report or (done is not None and done >= self._next_done):
             self._next_report = now + _PROGRESS_SECONDS
             if done is not None:

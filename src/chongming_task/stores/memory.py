@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from itertools import islice
 
+from chongming_task.core.output import OUTPUT_CHARACTERS, OUTPUT_LINES
 from chongming_task.core.ports import Touch, Write
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
+from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConcurrencyConflict
 
@@ -32,6 +33,7 @@ class MemoryTaskStore:
         self._tasks: dict[str, TaskSnapshot] = {}  # in order of creation
         self._trail: dict[str, list[Transition]] = {}
         self._attempts: dict[str, dict[int, AttemptRecord]] = {}
+        self._output: dict[str, _Output] = {}
 
     def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -53,6 +55,7 @@ class MemoryTaskStore:
             self._trail.setdefault(task_id, []).extend(write.transitions)
         if write.clear_attempts:
             self._attempts.pop(task_id, None)
+            self._output.pop(task_id, None)
         if write.attempts:
             kept = self._attempts.setdefault(task_id, {})
             for attempt in write.attempts:
@@ -77,6 +80,23 @@ class MemoryTaskStore:
                     attempts = self._attempts.get(touch.task_id, {})
                     if number in attempts:
                         attempts[number] = attempts[number]._replace(note=note)
+
+    def append_output(self, lines: Sequence[OutputLine]) -> None:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._lock:
+            for line in lines:
+                if line.task_id in self._tasks:
+                    kept = self._output.get(line.task_id)
+                    if kept is None:
+                        kept = self._output[line.task_id] = _Output()
+                    kept.append(line)
+
+    def output(self, task_id: str, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._lock:
+            kept = self._output.get(task_id)
+            newer = [line for line in kept.lines if line.seq > after] if kept is not None else []
+        return newer if limit is None else newer[max(len(newer) - limit, 0) :]
 
     def get(self, task_id: str) -> TaskSnapshot | None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -114,7 +134,28 @@ class MemoryTaskStore:
                 del self._tasks[task_id]
                 self._trail.pop(task_id, None)
                 self._attempts.pop(task_id, None)
+                self._output.pop(task_id, None)
         return len(gone)
 
     def close(self) -> None:
         """Nothing to let go of; the records stay readable."""
+
+
+class _Output:
+    """The newest lines of one record."""
+
+    __slots__ = ("characters", "lines")
+
+    def __init__(self) -> None:
+        self.lines: deque[OutputLine] = deque()
+        self.characters = 0
+
+    def append(self, line: OutputLine) -> None:
+        """Keep a line, unless it is known, and let go of the oldest that find no room."""
+        lines = self.lines
+        if lines and line.seq <= lines[-1].seq:
+            return
+        lines.append(line)
+        self.characters += len(line.text)
+        while len(lines) > OUTPUT_LINES or self.characters > OUTPUT_CHARACTERS:
+            self.characters -= len(lines.popleft().text)

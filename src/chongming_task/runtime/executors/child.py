@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import describe_exception
-from chongming_task.core.ports import AttemptRequest, Emitted, ProgressReported, Report
+from chongming_task.core.ports import AttemptRequest, Emitted, OutputWritten, ProgressReported, Report
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended
 from chongming_task.errors import ConfigurationError
@@ -81,6 +81,8 @@ class Attempt:
         """Send a report; an emitted payload goes as bytes, so that only its receiver can stumble over it."""
         if isinstance(report, ProgressReported):
             self.beat(news=True)
+            return
+        if isinstance(report, OutputWritten):  # nobody captures here yet: what it writes goes to the process's streams
             return
         if isinstance(report, Emitted):
             report = Emitted(report.attempt, report.kind, _payload(report))
