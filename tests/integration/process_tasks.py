@@ -111,6 +111,11 @@ def leave_a_fork_and_die() -> None:
     os._exit(9)
 
 
+def write_into_the_line() -> None:
+    """What no task should do: the descriptor is the worker's own."""
+    os.write(int(sys.argv[1]), b"\xff" * 64)
+
+
 class DiesOnArrival:
     """Ends the process that it arrives in."""
 

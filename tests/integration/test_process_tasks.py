@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -202,6 +203,12 @@ def test_a_process_that_is_killed_from_outside_is_told(controller):
     assert (handle.failure.kind, handle.failure.exit_code) == ("nonzero_exit", -9)
 
 
+def test_a_task_that_spoils_the_line_does_not_hang(controller):
+    """What it says can no longer be understood: its process is ended, and that is told."""
+    assert failure_of(controller, tasks.write_into_the_line).kind == "nonzero_exit"
+    assert controller.submit(tasks.double, 1).result(PATIENCE_SECONDS) == 2
+
+
 def test_a_process_that_dies_before_the_task_began_is_told_apart(controller):
     """A retry is clean then."""
     failure = failure_of(controller, tasks.take, tasks.DiesOnArrival())
@@ -295,3 +302,48 @@ def test_refusing_an_argument_creates_no_record(controller):
     with pytest.raises(ConfigurationError, match="argument 1 of take"):
         controller.submit(tasks.take, threading.Lock())
     assert sum(controller.counts().values()) == 0
+
+
+def test_an_attempt_that_can_no_longer_cross_fails(controller):
+    """An argument that has changed since it was checked."""
+    blocker = running(controller, tasks.spin)
+    argument = [1]
+    handle = controller.submit(tasks.take, argument, start=False)
+    argument.append(threading.Lock())
+    handle.start()
+    assert handle.wait(PATIENCE_SECONDS) == "failed"
+    assert "_thread.lock" in handle.failure.message
+    blocker.stop(graceful=False)
+
+
+def test_a_worker_that_cannot_be_started_fails_the_attempt(controller, monkeypatch):
+    """And may be answered by a retry; the engine goes on."""
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    failure = failure_of(controller, tasks.double, 1)
+    assert (failure.exception_type, failure.retryable) == ("builtins.FileNotFoundError", True)
+    monkeypatch.undo()
+    assert controller.submit(tasks.double, 1).result(PATIENCE_SECONDS) == 2
+
+
+def test_idle_workers_beyond_the_spares_are_let_go():
+    """Many at once leave one behind."""
+    with made(idle_seconds=0.1) as controller:
+        handles = [running(controller, tasks.spin) for _ in range(3)]
+        for handle in handles:
+            handle.stop(graceful=False)
+        for _ in range(3):
+            controller.submit(tasks.double, 1).result(PATIENCE_SECONDS)
+        workers = controller._executor._workers
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(workers) != 1:
+            assert time.monotonic() < deadline, f"{len(workers)} workers stay"
+            time.sleep(0.01)
+
+
+def test_no_descriptor_is_left_of_a_worker_that_died(controller):
+    """Neither its line nor what waits for its end."""
+    controller.submit(tasks.double, 1).result(PATIENCE_SECONDS)
+    before = psutil.Process().num_fds()
+    for _ in range(5):
+        failure_of(controller, tasks.exit_at_once, 1)
+    assert psutil.Process().num_fds() <= before + 4  # a worker and a spare may be on their way

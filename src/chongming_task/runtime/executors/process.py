@@ -151,7 +151,10 @@ class ProcessExecutor:
 
     def _keep_spares(self) -> None:
         while not self._closed and len(self._idle) < self._spares:
-            self._idle.insert(0, self._new_worker())
+            try:
+                self._idle.insert(0, self._new_worker())
+            except RuntimeError:  # the system gives no more threads: nobody waits for a spare
+                return
 
     def _new_worker(self) -> Worker:
         worker = Worker(len(self._workers) + 1, self, self._idle_seconds)

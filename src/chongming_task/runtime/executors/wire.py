@@ -18,6 +18,7 @@ from chongming_task.core.triggers import Ended, Held, Started
 __all__ = ["Beat", "Frames", "Pause", "Quit", "Ready", "Resume", "Run", "Stop", "Surroundings", "Told", "pack"]
 
 _LENGTH = struct.Struct("!Q")
+_LARGEST = 1 << 40  # bytes; nobody sends that much, so something else wrote into the line
 
 
 class Surroundings(NamedTuple):
@@ -108,6 +109,8 @@ class Frames:
         self._buffer += data
         while len(self._buffer) >= _LENGTH.size:
             end = _LENGTH.size + _LENGTH.unpack_from(self._buffer)[0]
+            if end > _LARGEST:
+                raise ValueError("this is no frame")
             if len(self._buffer) < end:
                 return
             body = bytes(memoryview(self._buffer)[_LENGTH.size : end])

@@ -6,6 +6,7 @@ that is full nor a process that is slow to start can hold the engine up.
 
 from __future__ import annotations
 
+import logging
 import os
 import selectors
 import signal
@@ -26,6 +27,7 @@ _CHUNK = 1 << 18  # bytes read at once
 _TERM_SECONDS = 0.5  # between being told to end and being ended
 _ROOT = str(Path(__file__).resolve().parents[3])  # where this package is found
 _CODE = f"import sys; sys.path.append({_ROOT!r}); from chongming_task.runtime.executors.child import main; main()"
+_logger = logging.getLogger("chongming_task.engine")
 _WINDOWS = sys.platform == "win32"
 
 
@@ -163,13 +165,16 @@ class Worker:
         """Take what has come; False at the end of the line."""
         try:
             data = line.recv(_CHUNK)
-        except ConnectionError:
+            messages = list(frames.feed(data))
+        except BlockingIOError:
+            raise
+        except Exception:  # reset; or the task wrote into our line, and nothing after it can be understood
             return False
-        try:
-            for message in frames.feed(data):
+        for message in messages:
+            try:
                 self._household.received(self, message)
-        except Exception:  # the task wrote into our line: nothing after it can be understood
-            return False
+            except Exception:  # a fault of ours: it must not cost the line, and with it the end of the attempt
+                _logger.exception("could not take %s from worker process %s", type(message).__name__, self.pid)
         return bool(data)
 
     def _drain(self, line: socket.socket, frames: Frames) -> None:
