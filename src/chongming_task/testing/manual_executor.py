@@ -21,6 +21,7 @@ class ManualExecution:
         request: What the engine wants run.
         stop_reason: Why it was told to stop; None when it was not.
         pause_request: The pause that stands; None when there is none.
+        held_for: The pause it waits for at a checkpoint; None when it does not wait.
         killed: Whether it was ended by force.
     """
 
@@ -31,6 +32,7 @@ class ManualExecution:
         self.killable = killable
         self.stop_reason: StopReason | None = None
         self.pause_request: int | None = None
+        self.held_for: int | None = None
         self.killed = False
         self.running = True
         self.last_checkpoint: float | None = None
@@ -43,7 +45,7 @@ class ManualExecution:
 
     def stop(self, reason: StopReason) -> None:
         """Note that it is to stop."""
-        self.stop_reason = reason
+        self.stop_reason, self.held_for = reason, None
 
     def pause(self, request: int) -> bool:
         """Note that it is to pause."""
@@ -52,7 +54,7 @@ class ManualExecution:
 
     def resume(self) -> None:
         """Note that it may go on."""
-        self.pause_request = None
+        self.pause_request = self.held_for = None
 
     def kill(self, reason: StopReason) -> None:
         """End at once, as a process does."""
@@ -71,6 +73,7 @@ class ManualExecution:
         if self.stop_reason is not None:
             self._end(failure=_told(self.stop_reason, "stopped at a checkpoint"))
         elif self.pause_request is not None:
+            self.held_for = self.pause_request
             self._deliver(Held(self.request.attempt, self.pause_request))
 
     def report(

@@ -1,0 +1,498 @@
+"""A simulated world that breaks the engine in every order it can think of, from a seed.
+
+One thread plays everybody: callers with verbs, workers that begin, obey, ignore, fail and come late, a network that
+delays and doubles their reports, a store that fails and recovers, clocks that jump, a controller that dies and one that
+comes back as a zombie. Nothing sleeps, so a thousand steps take a second, and the same seed plays the same world.
+
+    python -m chongming_task.testing.simulation --seed 17 --steps 400        replays one world and tells every step
+
+What must hold is checked after every step: the audit of the store, the slots, the limits, and that nothing is told or
+started before it is stored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from chongming_task.api.controller import Controller
+from chongming_task.core.effects import StopReason
+from chongming_task.core.policies import ConcurrencyPolicy, FixedBackoff, RetryPolicy, TaskPolicy, Timeout
+from chongming_task.core.ports import AttemptRequest, Deliver, Touch, Write
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.states import TERMINAL, TaskStatus, Verb
+from chongming_task.core.triggers import Asked, Forced, Orphaned, Timer
+from chongming_task.errors import ConcurrencyConflict, StoreError
+from chongming_task.runtime.driver import ManualDriver
+from chongming_task.runtime.engine import Engine
+from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.stores.memory import MemoryTaskStore
+from chongming_task.testing.audit import check_audit
+from chongming_task.testing.clock import FakeClock
+from chongming_task.testing.manual_executor import ManualExecution, ManualExecutor
+
+__all__ = ["Simulation", "SimulationError", "simulate"]
+
+S = TaskStatus
+_TAGS = ("db", "gpu")
+_LIMITS = {"db": 2, "gpu": 1}
+_SLOTS = 4
+_RECORDS = 8  # open at once; more are not submitted, so that the same ones are tormented
+
+
+class SimulationError(AssertionError):
+    """Something happened that must not: tells what, the seed, the step and the way there."""
+
+
+class ShakyStore(MemoryTaskStore):
+    """A memory store that can be told to fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down = False
+
+    def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
+        """Store, or fail as a whole."""
+        self._stand()
+        return super().commit(writes)
+
+    def touch(self, touches: Sequence[Touch]) -> None:
+        """Store, or fail."""
+        self._stand()
+        super().touch(touches)
+
+    def _stand(self) -> None:
+        if self.down:
+            raise StoreError("simulated: the store is down")
+
+
+class SlowNetworkExecutor(ManualExecutor):
+    """Workers whose reports wait in a mailbox each until the simulation hands them over."""
+
+    def __init__(self, clock: FakeClock, *, killable: bool, on_launch: Callable[[AttemptRequest], None]) -> None:
+        super().__init__(clock.monotonic, killable=killable)
+        self.mail: dict[int, deque[Callable[[], None]]] = {}
+        self.handed_over: list[Callable[[], None]] = []
+        self._on_launch = on_launch
+
+    def launch(self, request: AttemptRequest, deliver: Deliver) -> ManualExecution:
+        """Keep the attempt, and its mail."""
+        self._on_launch(request)
+        mailbox: deque[Callable[[], None]] = deque()
+        self.mail[len(self.launched)] = mailbox
+        return super().launch(request, lambda report: mailbox.append(partial(deliver, report)))
+
+    def hand_over(self, number: int) -> None:
+        """Deliver the oldest report of a worker."""
+        report = self.mail[number].popleft()
+        report()
+        self.handed_over = [*self.handed_over[-20:], report]
+
+    @property
+    def waiting(self) -> list[int]:
+        """Workers with mail."""
+        return [number for number, mail in self.mail.items() if mail]
+
+
+class Simulation:
+    """One world.
+
+    Args:
+        seed: Decides everything that happens.
+        tell: Takes a line for every step; for replays.
+
+    Example:
+        >>> Simulation(seed=1).run(50)
+        50
+    """
+
+    def __init__(self, seed: int, tell: Callable[[str], None] | None = None) -> None:
+        self.seed = seed
+        self.dice = random.Random(seed)
+        self.clock = FakeClock()
+        self.store = ShakyStore()
+        self.trace: deque[str] = deque(maxlen=40)
+        self.faults: list[str] = []
+        self.step = 0
+        self._settled = True
+        self._tell = tell
+        self._active: dict[ManualExecution, float] = {}  # seconds a worker has had, pauses left out
+        self._zombie: tuple[Controller, ManualDriver] | None = None
+        self._killable = self.dice.random() < 0.4
+        # Every world has a mood of its own: a slow network here, impatient callers there. Races need extremes.
+        self._mood = {name: weight * self.dice.choice((0.2, 1.0, 1.0, 4.0)) for name, weight in _ACTIONS.items()}
+        self._boot()
+
+    def _boot(self) -> None:
+        self.executor = SlowNetworkExecutor(self.clock, killable=self._killable, on_launch=self._check_launch)
+        self.driver = ManualDriver()
+        self.controller = Controller(
+            self.store,
+            self.executor,
+            concurrency=ConcurrencyPolicy(max_parallel=_SLOTS, limits=_LIMITS),
+            clock=self.clock,
+            driver=self.driver,
+            dice=self.dice.random,
+        )
+        self._untap = self.controller.tap(self._check_told)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the living controller."""
+        return self.controller._link.engine
+
+    def run(self, steps: int) -> int:
+        """Play that many steps and let the world come to rest; returns how many were played.
+
+        Raises:
+            SimulationError: When something happened that must not.
+        """
+        with _overheard(self.faults):
+            try:
+                for self.step in range(1, steps + 1):
+                    self._play()
+                    self._check(thorough=self.step % 8 == 0)
+                self._come_to_rest()
+            except SimulationError:
+                raise
+            except Exception as error:
+                raise self._error(f"{type(error).__name__}: {error}") from error
+        return steps
+
+    def _play(self) -> None:
+        (name,) = self.dice.choices(list(self._mood), list(self._mood.values()))
+        said = getattr(self, f"_{name}")()
+        line = f"{self.step:5d} {name}" + (f": {said}" if said else "")
+        self.trace.append(line)
+        if self._tell is not None:
+            self._tell(line)
+        self._settled = self.dice.random() < 0.7  # or the wake-up is late, and more arrives before the next tick
+        if self._settled:
+            self.driver.settle()
+
+    # callers
+
+    def _submit(self) -> str | None:
+        if sum(live.draft.status not in TERMINAL for live in self.engine.tasks.values()) >= _RECORDS:
+            return None
+        dice = self.dice
+        handle = self.controller.submit(
+            _job,
+            name=f"t{len(self.engine.tasks)}",
+            tags={tag for tag in _TAGS if dice.random() < 0.4},
+            priority=dice.randint(0, 2),
+            retry=RetryPolicy(dice.randint(1, 3), FixedBackoff(dice.choice((0.0, 5.0)))),
+            timeout=Timeout(
+                start=dice.choice((None, 20.0)),
+                per_attempt=dice.choice((None, 9.0)),
+                idle=dice.choice((None, 15.0)),
+                grace=dice.choice((0.0, 5.0)),
+            ),
+            start=dice.random() < 0.8,
+        )
+        return handle.name
+
+    def _verb(self) -> str | None:
+        task_id, dice = self._record(), self.dice
+        if task_id is None:
+            return None
+        verb = dice.choice((*Verb, Verb.PAUSE, Verb.PAUSE, Verb.PAUSE, Verb.RESUME))
+        asked = Asked(
+            verb, force=dice.random() < 0.3, graceful=dice.random() < 0.8, window=dice.choice((0.0, 3.0, 10.0))
+        )
+        self.engine.ask([task_id], asked, lambda answers: None)
+        return f"{verb} {self._name(task_id)}{' by force' if asked.force else ''}"
+
+    def _force(self) -> str | None:
+        task_id = self._record()
+        if task_id is None:
+            return None
+        to = self.dice.choice([*TERMINAL, S.QUEUED, S.PENDING])
+        self.engine.ask([task_id], Forced(to, "operator", "simulated"), lambda answers: None)
+        return f"{self._name(task_id)} → {to}"
+
+    # workers
+
+    def _begin(self) -> str | None:
+        return self._worker(lambda worker: worker.begin())
+
+    def _checkpoint(self) -> str | None:
+        return self._worker(lambda worker: worker.checkpoint())
+
+    def _progress(self) -> str | None:
+        return self._worker(lambda worker: worker.report(self.dice.randint(0, 10), 10))
+
+    def _finish(self) -> str | None:
+        return self._worker(lambda worker: worker.finish(7))
+
+    def _fail(self) -> str | None:
+        return self._worker(lambda worker: worker.fail(RuntimeError("simulated")))
+
+    def _worker(self, act: Callable[[ManualExecution], None]) -> str | None:
+        running = self.executor.running
+        if not running:
+            return None
+        worker = self.dice.choice(running)
+        act(worker)
+        return f"{self._name(worker.request.task_id)} attempt {worker.request.attempt}"
+
+    # the network
+
+    def _deliver(self) -> str | None:
+        waiting = self.executor.waiting
+        if waiting:
+            self.executor.hand_over(self.dice.choice(waiting))
+        return None
+
+    def _deliver_twice(self) -> str | None:
+        if self.executor.handed_over:
+            self.dice.choice(self.executor.handed_over)()
+        return None
+
+    # time
+
+    def _pass_time(self) -> str:
+        seconds = self.dice.choice((0.1, 1.0, 4.0, 4.0, 30.0))
+        self._advance(seconds)
+        return f"{seconds} s"
+
+    def _advance(self, seconds: float) -> None:
+        for live in self.engine.tasks.values():
+            worker, watch = live.execution, live.watch
+            begun = watch is not None and watch.started is not None
+            if isinstance(worker, ManualExecution) and begun and live.draft.status is not S.PAUSED:
+                self._active[worker] = self._active.get(worker, 0.0) + seconds
+        self.clock.advance(seconds)
+
+    def _jump(self) -> str:
+        seconds = self.dice.choice((-7200.0, -30.0, 30.0, 7200.0))
+        self.clock.jump(seconds)
+        return f"{seconds} s"
+
+    # the store, and the process
+
+    def _shake_store(self) -> str:
+        self.store.down = not self.store.down and self.dice.random() < 0.5
+        return "down" if self.store.down else "up"
+
+    def _crash(self) -> str | None:
+        """The process dies between two ticks; a new one takes over what the store holds."""
+        if self.store.down:
+            return None
+        self._zombie = (self.controller, self.driver)
+        self._untap()
+        self._boot()
+        for task in self.store.query(TaskQuery()):
+            if task.status not in TERMINAL:
+                needs = tuple(("tag", tag) for tag in task.tags)
+                orphan = LiveTask(task, Work(_job), TaskPolicy(), needs, stored_version=task.status_version)
+                self.engine.submit(orphan, Orphaned("reconcile", "its controller is gone"))
+        self.driver.settle()
+        return f"{len(self.engine.tasks)} orphans"
+
+    def _zombie_writes(self) -> str | None:
+        """The one taken for dead was only asleep, and writes what it has in hand."""
+        if self._zombie is None:
+            return None
+        controller, driver = self._zombie
+        for live in list(controller._link.engine.tasks.values()):
+            controller._link.engine.ask([live.snapshot.task_id], Asked(Verb.STOP, window=0.0), lambda answers: None)
+        driver.settle()
+        return None
+
+    # what must hold
+
+    def _check_launch(self, request: AttemptRequest) -> None:
+        held = self.store.get(request.task_id)
+        if self._trusts_store(request.task_id) and (held is None or held.attempt != request.attempt or not held.live):
+            self.faults.append(f"attempt {request.attempt} of {request.name} was launched before its start was stored")
+
+    def _check_told(self, changed: Sequence[TaskSnapshot]) -> None:
+        for task in changed:
+            held = self.store.get(task.task_id)
+            if self._trusts_store(task.task_id) and (held is None or held.status_version < task.status_version):
+                self.faults.append(f"{task.name}: version {task.status_version} was told before it was stored")
+
+    def _trusts_store(self, task_id: str) -> bool:
+        journal = self.engine.journal
+        return not self.store.down and not journal.behind and task_id not in journal.desynced
+
+    def _check(self, *, thorough: bool) -> None:
+        engine = self.engine
+        live = {task_id for task_id, each in engine.tasks.items() if each.draft.live}
+        idle = [each for task_id, each in engine.tasks.items() if task_id not in live and each.timers - {Timer.RETRY}]
+        self._expect(not idle, f"records without a worker have its timers: {[each.draft.name for each in idle]}")
+        self._expect(set(engine.ready.holding) == live, "the slots held are not those of the live records")
+        self._expect(len(live) <= _SLOTS, f"{len(live)} records hold a worker, {_SLOTS} may")
+        for tag, size in _LIMITS.items():
+            users = sum(tag in engine.tasks[task_id].draft.tags for task_id in live)
+            self._expect(users <= size, f"{users} records with tag {tag} hold a worker, {size} may")
+        self._check_workers()
+        self._check_words()
+        self._expect(not self.faults, "; ".join(self.faults))
+        if thorough:
+            check_audit(self.store)
+
+    def _check_workers(self) -> None:
+        counted: dict[str, int] = {}
+        for worker in self.executor.running:
+            live = self.engine.tasks.get(worker.request.task_id)
+            if live is not None and worker not in live.given_up.values():
+                counted[worker.request.task_id] = counted.get(worker.request.task_id, 0) + 1
+        for task_id, count in counted.items():
+            self._expect(count == 1, f"{self._name(task_id)} has {count} workers at once")
+
+    def _check_words(self) -> None:
+        """What is told of a record must be so: paused is held, and what has ended runs no more."""
+        for task_id, live in self.engine.tasks.items():
+            task, worker = live.snapshot, live.execution
+            if task.status is S.PAUSED and task.live and isinstance(worker, ManualExecution) and worker.running:
+                self._expect(
+                    worker.held_for is not None, f"{task.name} is told to be paused, and its worker is not held"
+                )
+            limit = live.policy.timeout.per_attempt
+            if isinstance(worker, ManualExecution) and limit is not None and self._settled:
+                had, told = self._active.get(worker, 0.0), worker.stop_reason
+                early = told is StopReason.TIMEOUT_ATTEMPT and had < limit
+                self._expect(not early, f"{task.name} is told that its {limit} s are over, and had {had} s")
+                late = told is None and had >= limit and task.status in (S.RUNNING, S.PAUSING)
+                self._expect(not late, f"{task.name} had {had} s of {limit} s, and is not told")
+            if task.status in TERMINAL and not task.abandoned:
+                alive = [w for w in self.executor.running if w.request.task_id == task_id]
+                self._expect(not alive, f"{task.name} is told to be {task.status}, and its worker runs")
+
+    def _come_to_rest(self) -> None:
+        """Everybody behaves from here on: then every record must end, and nothing may be left over."""
+        self.store.down = False
+        for _ in range(60):
+            for task_id, live in self.engine.tasks.items():
+                verb = {S.PAUSED: Verb.RESUME, S.PENDING: Verb.START}.get(live.snapshot.status)
+                if verb is not None:
+                    self.engine.ask([task_id], Asked(verb), lambda answers: None)
+            for worker in self.executor.running:
+                worker.begin()
+                if worker.stop_reason is not None or worker.pause_request is not None:
+                    worker.checkpoint()
+                else:
+                    worker.finish(1)
+            while waiting := self.executor.waiting:
+                self.executor.hand_over(waiting[0])
+            self.driver.settle()
+            self._advance(7.0)
+            self.driver.settle()
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        self._check(thorough=False)
+        check_audit(self.store)
+        for task_id, live in self.engine.tasks.items():
+            task = live.snapshot
+            self._expect(task.status in TERMINAL, f"{task.name} never ends: it is {task.status}")
+            self._expect(not live.timers, f"{task.name} has ended and has timers: {live.timers}")
+            if task_id not in self.engine.journal.desynced:
+                self._expect(self.store.get(task_id) == task, f"{task.name} is told otherwise than it is stored")
+        self._expect(not self.engine.journal.behind, "the store is up and the journal is behind")
+
+    def _expect(self, holds: bool, what: str) -> None:
+        if not holds:
+            raise self._error(what)
+
+    def _error(self, what: str) -> SimulationError:
+        replay = f"python -m chongming_task.testing.simulation --seed {self.seed} --steps {self.step}"
+        return SimulationError(
+            f"{what}\nseed {self.seed}, step {self.step}; replay: {replay}\n" + "\n".join(self.trace)
+        )
+
+    def _record(self) -> str | None:
+        live = [task_id for task_id, each in self.engine.tasks.items() if each.draft.live]
+        among = live if live and self.dice.random() < 0.6 else list(self.engine.tasks)  # where the races are
+        return self.dice.choice(among) if among else None
+
+    def _name(self, task_id: str) -> str:
+        live = self.engine.tasks.get(task_id)
+        return live.draft.name if live is not None else task_id
+
+
+class _Ear(logging.Handler):
+    """Takes what the engine logs as errors: it goes on after every one of them, and none may come."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._faults = faults
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Note it."""
+        error = record.exc_info[1] if record.exc_info else None
+        self._faults.append(f"{record.getMessage()}: {error!r}")
+
+
+@contextmanager
+def _overheard(faults: list[str]) -> Iterator[None]:
+    """Listen to the engine, and spare everybody the store's complaints: the simulation is their cause."""
+    engine, store, ear = (
+        logging.getLogger("chongming_task.engine"),
+        logging.getLogger("chongming_task.store"),
+        _Ear(faults),
+    )
+    before = engine.propagate, store.disabled
+    engine.addHandler(ear)
+    engine.propagate, store.disabled = False, True
+    try:
+        yield
+    finally:
+        engine.removeHandler(ear)
+        engine.propagate, store.disabled = before
+
+
+def _job() -> Any:
+    raise AssertionError("the executor of a simulation runs nothing")
+
+
+_ACTIONS: dict[str, float] = {
+    "submit": 6,
+    "verb": 12,
+    "force": 0.5,
+    "begin": 8,
+    "checkpoint": 10,
+    "progress": 3,
+    "finish": 3,
+    "fail": 3,
+    "deliver": 20,
+    "deliver_twice": 2,
+    "pass_time": 6,
+    "jump": 1,
+    "shake_store": 1.5,
+    "crash": 0.3,
+    "zombie_writes": 0.3,
+}
+"""What can happen, and how often."""
+
+
+def simulate(seeds: Sequence[int], steps: int) -> int:
+    """Play one world for every seed; returns how many steps were played in all.
+
+    Raises:
+        SimulationError: With the seed to replay.
+    """
+    return sum(Simulation(seed).run(steps) for seed in seeds)
+
+
+def main() -> None:
+    """Replay one world, telling every step."""
+    parser = argparse.ArgumentParser(description="Replay a simulated world.")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--steps", type=int, default=400)
+    options = parser.parse_args()
+    Simulation(options.seed, tell=print).run(options.steps)
+    print(f"seed {options.seed}: {options.steps} steps, all as it must be")  # noqa: T201 - a command's own output
+
+
+if __name__ == "__main__":
+    main()
