@@ -18,16 +18,18 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from chongming_task.runtime.context import TaskContext, _current
 from chongming_task.runtime.task_log import text_of
 
-__all__ = ["begin_attempt", "start", "stop"]
+__all__ = ["begin_attempt", "end_attempt", "start", "stop"]
 
-_running = _current.get
-_aside: ContextVar[bool] = ContextVar("chongming_task_aside", default=False)  # a log handler writes, not the task
+_captured: ContextVar[TaskContext | None] = ContextVar("chongming_task_captured", default=None)
+"""The attempt whose text is taken; None outside of one, and while a log handler writes in it."""
+
+_writing = _captured.get
 
 
 class _Nowhere:
@@ -52,6 +54,8 @@ class _Router:
         since: Which attempts it takes the text of: those that began since.
     """
 
+    __slots__ = ("_name", "_since", "_stream")
+
     def __init__(self, name: str, stream: Any, since: int) -> None:
         self._name = name
         self._stream: Any = _Nowhere() if stream is None else stream
@@ -59,20 +63,19 @@ class _Router:
 
     def _taken(self) -> TaskContext | None:
         """The attempt that writes, if its text is taken here."""
-        context = _running()
-        return context if context is not None and context.captured_since >= self._since and not _aside.get() else None
+        context = _writing()
+        return context if context is not None and context.captured_since >= self._since else None
 
     def write(self, text: str) -> int:
         """Take a task's text, or pass it through."""
-        context = _running()
-        if context is None or context.captured_since < self._since or _aside.get():
+        context = _writing()  # as _taken does: print() comes here twice a line, a call less is felt
+        if context is None or context.captured_since < self._since:
             return int(self._stream.write(text) or 0)  # some streams return None
         if type(text) is not str:
             text = _exactly_text(text)
-        (context._output or context.open_output()).write(self._name, text)
         if context.echoes:
             self._stream.write(text)
-        return len(text)
+        return (context.write_output or context.write_first)(self._name, text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write them one after the other."""
@@ -187,29 +190,44 @@ def stop() -> None:
             _capture.hook_out()
 
 
-def begin_attempt(context: TaskContext) -> None:
-    """Take what this attempt writes from now on, if anybody captures in this process."""
-    if _capture.users:
-        if sys.stdout is not _capture.stdout or sys.stderr is not _capture.stderr:
-            _capture.put_in_place()
-        context.captured_since = _capture.generation
+def begin_attempt(context: TaskContext) -> Token[TaskContext | None] | None:
+    """Take what this attempt writes in this thread from now on, if anybody captures in this process.
+
+    Returns:
+        What ``end_attempt`` wants.
+    """
+    if not _capture.users:
+        return None
+    if sys.stdout is not _capture.stdout or sys.stderr is not _capture.stderr:
+        _capture.put_in_place()
+    context.captured_since = _capture.generation
+    return _captured.set(context)
+
+
+def end_attempt(context: TaskContext, mark: Token[TaskContext | None] | None) -> None:
+    """The attempt is over: hand over what it wrote last."""
+    if mark is not None:
+        _captured.reset(mark)
+    if context._output is not None:
+        context._output.close()
 
 
 def _call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
     """In the place of ``Logger.callHandlers``: a task's record is told whose it is, goes to the task's output, and then
     to the handlers."""
-    context = _running()
-    if context is None or _aside.get():
+    task = _current.get()
+    if task is not None:
+        for name, value in task.log_fields.items():
+            record.__dict__.setdefault(name, value)
+    context = _writing()
+    if context is None:
         _capture.call_handlers(logger, record)
         return
-    for name, value in context.log_fields.items():
-        record.__dict__.setdefault(name, value)
-    if context.captured_since >= 0:
-        (context._output or context.open_output()).write("log", text_of(record), record.levelno)
-        if not context.echoes and not logger.hasHandlers():
-            return  # logging would print it on stderr, for want of a handler: it has been heard
-    mark = _aside.set(True)
+    (context.write_output or context.write_first)("log", text_of(record), record.levelno)
+    if not context.echoes and not logger.hasHandlers():
+        return  # logging would print it on stderr, for want of a handler: it has been heard
+    mark = _captured.set(None)  # what handlers print is not the task's
     try:
         _capture.call_handlers(logger, record)
     finally:
-        _aside.reset(mark)
+        _captured.reset(mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sized
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -56,17 +56,18 @@ class TaskContext:
         "_deadline",
         "_deliver",
         "_log",
-        "_mode",
         "_output",
         "_token",
         "_upstream",
         "attempt",
         "captured_since",
         "checkpoint",
+        "echoes",
         "input",
         "name",
         "pipeline_run_id",
         "task_id",
+        "write_output",
     )
 
     def __init__(
@@ -79,9 +80,10 @@ class TaskContext:
         self.input: Mapping[str, Any] = _NOTHING if request.input is None else Inputs("input", request.input)
         self._upstream = request.upstream
         self._deadline = deadline
-        self._mode = request.output
+        self.echoes = request.output is OutputMode.ECHO
         self._output: OutputSink | None = None
-        self.captured_since = -1
+        self.write_output: Callable[..., int] | None = None
+        self.captured_since = -1  # the newest router when it began; nobody's before that takes its text
         self._token = token
         self._deliver = deliver
         self.checkpoint = token.checkpoint
@@ -264,11 +266,6 @@ class TaskContext:
     # for what writes the task's output
 
     @property
-    def echoes(self) -> bool:
-        """Whether what it writes also goes to where it would have gone without us."""
-        return self._mode is OutputMode.ECHO
-
-    @property
     def log_fields(self) -> dict[str, Any]:
         """What log records made in the task carry."""
         return {
@@ -278,23 +275,18 @@ class TaskContext:
             "pipeline_run_id": self.pipeline_run_id,
         }
 
-    def open_output(self) -> OutputSink:
-        """Where what it writes goes; made when it first writes."""
+    def write_first(self, stream: str, text: str, level: int | None = None) -> int:
+        """Open the output and write to it: few tasks write, so few have one."""
         with _opening:
-            output = self._output
-            if output is None:
-                output = self._output = OutputSink(self.attempt, self._deliver)
-        return output
-
-    def close_output(self) -> None:
-        """The attempt is over: hand over what it wrote last."""
-        if self._output is not None:
-            self._output.close()
+            if self._output is None:
+                self._output = OutputSink(self.attempt, self._deliver)
+            self.write_output = write = self._output.write
+        return write(stream, text, level)
 
     def _log_unheard(self, level: int, text: str) -> None:
         """Take a line of ``log`` that logging lets nobody hear."""
         if self.captured_since >= 0:
-            self.open_output().write("log", text, level)
+            (self.write_output or self.write_first)("log", text, level)
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.name!r} attempt {self.attempt} of {self.task_id}>"

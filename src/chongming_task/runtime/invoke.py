@@ -15,7 +15,7 @@ from chongming_task.core.results import ResultInvalid
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.errors import TaskCancelled
-from chongming_task.runtime.capture import begin_attempt
+from chongming_task.runtime.capture import begin_attempt, end_attempt
 from chongming_task.runtime.context import TaskContext, _current
 from chongming_task.runtime.token import CancellationToken
 
@@ -46,8 +46,7 @@ def invoke(
     limit = request.limit_seconds
     deadline = None if limit is None else datetime.now(UTC) + timedelta(seconds=limit)
     context = TaskContext(request, token, deliver, deadline)
-    if request.output is not OutputMode.PLAIN:
-        begin_attempt(context)
+    capture = begin_attempt(context) if request.output is not OutputMode.PLAIN else None
     mark = _current.set(context)
     try:
         value = _call(request, context, token)
@@ -65,7 +64,7 @@ def invoke(
         return Ended(number, failure=_described(error, request.retry))
     finally:
         _current.reset(mark)
-        context.close_output()
+        end_attempt(context, capture)
 
 
 def _call(request: AttemptRequest, context: TaskContext, token: CancellationToken) -> Any:

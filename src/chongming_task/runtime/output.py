@@ -46,12 +46,24 @@ class OutputSink:
         ['hello']
     """
 
-    __slots__ = ("_attempt", "_chunks", "_closed", "_cutters", "_deliver", "_lock", "_size", "_skipped", "_told")
+    __slots__ = (
+        "_append",
+        "_attempt",
+        "_chunks",
+        "_closed",
+        "_cutters",
+        "_deliver",
+        "_lock",
+        "_size",
+        "_skipped",
+        "_told",
+    )
 
     def __init__(self, attempt: int, deliver: Deliver) -> None:
         self._attempt = attempt
         self._deliver = deliver
         self._chunks: deque[Chunk | WrittenLine] = deque()
+        self._append = self._chunks.append
         self._size = 0  # of the chunks, about: threads that write at once may miscount it until the next take
         self._told = False  # the reader knows of the chunks, or looks again by itself
         self._closed = False
@@ -61,19 +73,20 @@ class OutputSink:
 
     # the task's side
 
-    def write(self, stream: str, text: str, level: int | None = None) -> None:
-        """Take text that the task wrote.
+    def write(self, stream: str, text: str, level: int | None = None) -> int:
+        """Take text that the task wrote; its length, as a stream's ``write`` gives it.
 
         Args:
             stream: ``"stdout"`` or ``"stderr"``; with ``"log"`` the text is a whole record.
             text: Exactly a ``str``: a subclass could run its own code where it is read.
             level: Of a log record.
         """
-        self._chunks.append((stream, text, time(), level))
-        cost = len(text) + _CHUNK_COST
-        self._size += cost  # in one go, with nothing to compute in between: another thread may write, too
+        self._append((stream, text, time(), level))
+        length = len(text)
+        self._size += length + _CHUNK_COST  # nothing is called in between, so no other thread's share gets lost
         if self._size > _ROOM or not self._told:
             self._tell()
+        return length
 
     def add(self, batch: OutputBatch) -> None:
         """Take what was taken from another sink, in another process."""
