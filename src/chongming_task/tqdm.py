@@ -131,6 +131,12 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
             self.n = done
             self.close()
 
+    async def __anext__(self) -> T:
+        """The same in ``async for``: held without holding up the loop."""
+        if self._task is not None and _current.get() is self._task:
+            await self._task.acheckpoint()
+        return await super().__anext__()
+
     def update(self, n: float | None = 1) -> bool | None:
         """Count ``n`` more steps; in a task also a checkpoint."""
         drawn = super().update(n)

@@ -2,8 +2,8 @@
 
 Reads source, runs nothing. A loop reaches a checkpoint when something in its body, or what it goes through, is
 
-- ``ctx.checkpoint()``, ``await ctx.acheckpoint()``, ``ctx.sleep()`` or ``current_context().checkpoint()``,
-- ``ctx.track(...)`` or a bar of :mod:`chongming_task.tqdm`, also inside ``enumerate``, ``zip`` and their like,
+- ``ctx.checkpoint()``, ``ctx.sleep()``, their awaited likes, or ``current_context().checkpoint()``,
+- ``ctx.track(...)``, ``ctx.atrack(...)`` or a bar of :mod:`chongming_task.tqdm`, also inside ``enumerate`` and its like,
 - an alias of these (``check = ctx.checkpoint``),
 - a call of a function of the same module that reaches one, or that is handed the context and reaches one with it,
 - a call of any other function that is handed the context: what is in it cannot be seen, and it is given the credit.
@@ -333,6 +333,8 @@ def _remedy(loop: Loop, scope: Scope) -> str:
         return (
             "give the function a first parameter ctx and call ctx.checkpoint() in it, or current_context().checkpoint()"
         )
+    if isinstance(loop, ast.AsyncFor):
+        return f"go through {context}.atrack(...) instead, or await {context}.acheckpoint() in it"
     if isinstance(loop, ast.For):
         return f"go through {context}.track(...) instead, or call {context}.checkpoint() in it"
     return f"call {context}.checkpoint() in it"

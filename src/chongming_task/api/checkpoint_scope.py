@@ -49,6 +49,7 @@ _MEMBERS = {
     (Role.CONTEXT, "sleep"): Role.CHECK,
     (Role.CONTEXT, "asleep"): Role.CHECK,
     (Role.CONTEXT, "track"): Role.TRACK,
+    (Role.CONTEXT, "atrack"): Role.TRACK,
     (Role.TRACKED, "update"): Role.CHECK,  # of a bar
 }
 _CALLED = {Role.CURRENT: Role.CONTEXT, Role.TRACK: Role.TRACKED}

@@ -344,6 +344,10 @@ QUIET = {
             async for message in stream:
                 await message.ack()
                 await ctx.acheckpoint()
+            async for message in ctx.atrack(stream):
+                await message.ack()
+            while stream:
+                await ctx.asleep(1)
         """,
     "the test of a while": """
         def more(ctx, queue):
@@ -702,6 +706,9 @@ def test_the_remedy_names_what_is_there():
     """The context by its name; where there is none, how to get it."""
     (named,) = lint("def load(me: TaskContext, rows):\n    for row in rows:\n        row.save()\n")
     assert "me.track(...)" in named.message
+    (awaited,) = lint("async def load(ctx, rows):\n    async for row in rows:\n        await row.save()\n")
+    assert "ctx.atrack(...)" in awaited.message
+    assert "await ctx.acheckpoint()" in awaited.message
     (none,) = lint("@task\ndef load(rows):\n    for row in rows:\n        row.save()\n")
     assert "first parameter ctx" in none.message
     assert "current_context().checkpoint()" in none.message
@@ -862,14 +869,19 @@ def test_strict_is_quiet_about_what_is_fine():
 # nothing breaks it
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
-FILES = sorted(p for f in ("", "asyncio", "json", "unittest", "test") for p in (STDLIB / f).glob("*.py"))
+FILES = sorted(
+    p
+    for f in ("", "asyncio", "json", "unittest", "test")
+    for p in (STDLIB / f).glob("*.py")
+    if p.stat().st_size < 100_000
+)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_standard_library_is_no_trouble():
     """Hundreds of files as they are, and as if every function were a task."""
-    for path in FILES[:: max(1, len(FILES) // 250)]:
+    for path in FILES[:: max(1, len(FILES) // 200)]:
         try:
             text = path.read_text("utf-8")
         except UnicodeDecodeError:  # a test of encodings
