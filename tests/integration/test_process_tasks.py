@@ -50,12 +50,17 @@ def failure_of(controller, target, *args):
 
 
 def written(path):
-    """What a task wrote, once it did. Nothing tells that a file is there: it has to be looked for."""
+    """What a task wrote, once it did."""
+    until(lambda: path.exists() and path.read_text(), f"{path} is written")
+    return path.read_text()
+
+
+def until(true, what):
+    """Wait for a state outside of the controller: nothing tells it, so it has to be looked for."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (path.exists() and (text := path.read_text())):
-        assert time.monotonic() < deadline, f"{path} was never written"
+    while not true():
+        assert time.monotonic() < deadline, f"it never came true that {what}"
         time.sleep(0.01)
-    return text
 
 
 # where it runs
@@ -231,11 +236,8 @@ def test_an_idle_worker_that_died_is_not_used(controller):
     for child in idle:
         child.kill()
     psutil.wait_procs(idle, timeout=PATIENCE_SECONDS)
-    executor = controller._executor
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while any(worker.pid in {child.pid for child in idle} for worker in list(executor._workers)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    workers, dead = controller._executor._workers, {child.pid for child in idle}
+    until(lambda: dead.isdisjoint(worker.pid for worker in list(workers)), "the dead are noticed")
     assert controller.submit(tasks.double, 2).result(PATIENCE_SECONDS) == 4
 
 
@@ -334,10 +336,7 @@ def test_idle_workers_beyond_the_spares_are_let_go():
         for _ in range(3):
             controller.submit(tasks.double, 1).result(PATIENCE_SECONDS)
         workers = controller._executor._workers
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while len(workers) != 1:
-            assert time.monotonic() < deadline, f"{len(workers)} workers stay"
-            time.sleep(0.01)
+        until(lambda: len(workers) == 1, "one worker stays")
 
 
 def test_no_descriptor_is_left_of_a_worker_that_died(controller):

@@ -12,60 +12,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.policies import RetryPolicy
-from chongming_task.core.ports import AttemptRequest, Emitted, ExecutionHandle, Executor, ProgressReported, Report
+from chongming_task.core.ports import AttemptRequest, Emitted, Executor, ProgressReported
 from chongming_task.core.triggers import Ended, Held, Started
 from chongming_task.testing import contract_tasks as tasks
+from chongming_task.testing.launched_attempt import LaunchedAttempt
 
-__all__ = ["ExecutorContract", "LaunchedAttempt"]
-
-
-class LaunchedAttempt:
-    """One attempt of a contract test, and what it has reported."""
-
-    def __init__(self, patience: float) -> None:
-        self.execution: ExecutionHandle
-        self.reports: list[Report] = []
-        self._inbox: SimpleQueue[Report] = SimpleQueue()
-        self._patience = patience
-        self.deliver = self._inbox.put
-
-    def next(self) -> Report:
-        """The next report."""
-        try:
-            report = self._inbox.get(timeout=self._patience)
-        except Empty:
-            raise AssertionError(f"nothing was reported for {self._patience} s after {self.reports}") from None
-        self.reports.append(report)
-        return report
-
-    def until(self, wanted: type[Report] | Callable[[Report], bool]) -> Any:
-        """The next report of that class, or that satisfies; nothing may come after the end."""
-        while True:
-            report = self.next()
-            if isinstance(report, wanted) if isinstance(wanted, type) else wanted(report):
-                return report
-            assert not isinstance(report, Ended), f"ended without it: {self.reports}"
-
-    def end(self) -> Ended:
-        """The end of it."""
-        ended: Ended = self.until(Ended)
-        return ended
-
-    @property
-    def emitted(self) -> list[Any]:
-        """The payloads it emitted so far."""
-        return [report.payload for report in self.reports if isinstance(report, Emitted)]
-
-    @property
-    def unread(self) -> int:
-        """Reports that nobody has looked at."""
-        return self._inbox.qsize()
+__all__ = ["ExecutorContract"]
 
 
 class ExecutorContract:
@@ -206,8 +163,8 @@ class ExecutorContract:
             before = time.monotonic()
             attempt = self.launch(executor, tasks.until_stopped, context=True)
             attempt.until(Started)
-            seen = {_seen(attempt.execution, lambda last: last is not None, self.patience)}
-            seen.add(_seen(attempt.execution, lambda last: last not in seen, self.patience))
+            seen = {attempt.checkpoint_seen(lambda last: last is not None)}
+            seen.add(attempt.checkpoint_seen(lambda last: last not in seen))
             assert all(last is not None and before < last <= time.monotonic() for last in seen)
             attempt.execution.stop(StopReason.STOP)
             attempt.end()
@@ -352,12 +309,3 @@ class ExecutorContract:
                 second = self.launch(executor, tasks.rounds, 0.05, context=True)
                 first.execution.kill(StopReason.STOP)
                 assert second.end().outcome == "done"
-
-
-def _seen(execution: ExecutionHandle, good: Callable[[float | None], bool], patience: float) -> float | None:
-    """The last checkpoint, once it is good. No report tells it, so it has to be looked for."""
-    deadline = time.monotonic() + patience
-    while not good(last := execution.last_checkpoint):
-        assert time.monotonic() < deadline, f"last_checkpoint stayed {last}"
-        time.sleep(0.005)
-    return last

@@ -214,11 +214,13 @@ def _payload(emitted: Emitted) -> bytes:
 
 
 def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         try:
-            stream.flush()
-        except Exception:  # closed, replaced or gone (None): what was written before the end is out or lost
-            continue
+            if stream is not None:
+                stream.flush()
+        except Exception:  # the task has closed or replaced it: the next one gets the process's own again
+            setattr(sys, name, getattr(sys, f"__{name}__"))
 
 
 def end_within(seconds: float) -> None:
