@@ -162,17 +162,18 @@ class OneRecord(RuleBasedStateMachine):
     def resolve(self, to: TaskStatus, failure: Failure | None) -> None:
         self.happen(Resolved(to, failure))
 
-    @rule(attempt=attempts, request=requests, failure=st.none() | failures, timer=st.sampled_from(Timer))
-    def late_news(self, attempt: int, request: int, failure: Failure | None, timer: Timer) -> None:
+    @rule(attempt=attempts, request=requests, failure=st.none() | failures)
+    def late_news(self, attempt: int, request: int, failure: Failure | None) -> None:
         """Everything a worker and a clock can say, of this attempt or another, in one go."""
         number, version = self.task.attempt + attempt, self.task.status_version + request
         self.happen(Held(number, version))
         self.happen(Started(number))
         self.happen(Dispatched())
         self.happen(Resolved(S.SKIPPED))
-        self.happen(Elapsed(timer, number, FailureKind.TIMEOUT_IDLE))
         if number != self.task.attempt:
             self.happen(Ended(number, failure=failure))
+            for timer in Timer:
+                self.happen(Elapsed(timer, number, FailureKind.TIMEOUT_IDLE))
 
     @precondition(lambda self: self.task.status_version > 12)
     @rule()

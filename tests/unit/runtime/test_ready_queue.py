@@ -257,6 +257,56 @@ def test_a_pick_costs_the_same_however_many_wait(cost, monkeypatch):
     assert many.heap_operations <= 20 * PICKS
 
 
+def cost_of_lanes(lanes: int, monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """Every record needs the one slot, and something of its own that has room."""
+    made, counted = queue(db=1), Counted()
+    for lane in range(lanes):
+        made.set_limit(lane, 10)
+    made.hold("x", ("db",))
+    for age in range(PICKS):
+        made.add(f"t{age}", ("db", age % lanes), priority=0, age=age)
+    assert made.pick() is None
+    with counted.counting(monkeypatch):
+        made.release("x")
+        for age in range(PICKS):
+            assert made.pick() == f"t{age}"
+            assert made.pick() is None
+            made.release(f"t{age}")
+    return counted
+
+
+def test_a_slot_that_is_given_back_wakes_one_of_those_that_wait(monkeypatch):
+    """Not every combination of limits that could use it."""
+    few, many = cost_of_lanes(5, monkeypatch), cost_of_lanes(200, monkeypatch)
+    assert many.heap_operations <= 1.5 * few.heap_operations
+    assert many.lines <= 1.5 * few.lines
+
+
+def test_a_limit_that_grows_by_several_serves_the_best_of_all_that_wait():
+    """After the first, the next may be of another combination."""
+    made = queue(db=1, gpu=9)
+    made.hold("x", ("db",))
+    for name, needs, age in (("a", ("db",), 1), ("b", ("db", "gpu"), 2), ("c", ("db",), 3)):
+        made.add(name, needs, priority=0, age=age)
+    assert made.pick() is None
+    made.set_limit("db", 4)
+    assert picks(made) == ["a", "b", "c"]
+
+
+def test_the_best_of_those_that_wait_may_have_left():
+    """Then the next best of another combination comes first."""
+    made = queue(db=1, gpu=9)
+    made.hold("x", ("db",))
+    for name, needs, age in (("a", ("db",), 1), ("b", ("db", "gpu"), 2), ("c", ("db",), 3)):
+        made.add(name, needs, priority=0, age=age)
+    assert made.pick() is None
+    made.discard("a")
+    made.release("x")
+    assert made.pick() == "b"
+    made.release("b")
+    assert made.pick() == "c"
+
+
 def test_pausing_and_resuming_over_and_over_keeps_no_trace(monkeypatch):
     """A record behind a full limit that leaves the queue and comes back ten thousand times is one record."""
     made = queue(db=1)
