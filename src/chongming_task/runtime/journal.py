@@ -113,6 +113,8 @@ class Journal:
             return True
         try:
             conflicts = list(self.store.commit(list(waiting.values())))
+            if conflicts:
+                conflicts = self._settle_conflicts(conflicts)
         except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
             self._failed(f"commit of {len(waiting)} records", error)
             return False
@@ -121,6 +123,21 @@ class Journal:
             self.desynced[conflict.task_id] = conflict
             self._failed("commit", conflict)
         return True
+
+    def _settle_conflicts(self, conflicts: Sequence[ConcurrencyConflict]) -> list[ConcurrencyConflict]:
+        """Store what is left of our own writes that the store had taken although it raised; the others stay."""
+        left = {conflict.task_id: self._left_of(self._backlog[conflict.task_id], conflict) for conflict in conflicts}
+        again = self.store.commit([write for write in left.values() if write is not None])
+        return [*(conflict for conflict in conflicts if left[conflict.task_id] is None), *again]
+
+    def _left_of(self, write: Write, conflict: ConcurrencyConflict) -> Write | None:
+        """What an earlier try, whose answer was lost, did not hold yet; None when somebody else wrote."""
+        before = write.expect_version or 0
+        stored = tuple(self.store.transitions(conflict.task_id, before))
+        ours, rest = write.transitions[: len(stored)], write.transitions[len(stored) :]
+        if conflict.found != before + len(stored) or stored != ours:
+            return None
+        return Write(write.snapshot, conflict.found, rest, write.attempts, write.clear_attempts)
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. What fails is not kept: newer news follows."""

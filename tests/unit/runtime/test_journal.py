@@ -228,3 +228,51 @@ def test_touches_of_a_foreign_record_are_left_out():
     assert journal.flush(0.0) is None
     journal.touch([Touch("t1", abandoned=True)])
     assert not store.get("t1").abandoned
+
+
+class Forgetful(MemoryTaskStore):
+    """Stores, and loses the answer: a connection that breaks just after the commit."""
+
+    broken = False
+
+    def commit(self, writes):
+        found = super().commit(writes)
+        if self.broken:
+            raise StoreError("the server closed the connection")
+        return found
+
+
+def test_an_answer_that_was_lost_is_no_other_writer(make_rig):
+    """What the store had taken is ours; only the rest is stored, and nothing is held back."""
+    rig = make_rig(Forgetful())
+    first, worker = rig.running()
+    rig.store.broken = True
+    worker.finish(1)  # taken, though the store raised
+    fresh, idle = rig.submit(), rig.submit(start=False)
+    idle_later = rig.submit(start=False)
+    rig.advance(1)  # all taken by now, and raised again
+    rig.worker(fresh).begin()
+    rig.worker(fresh).finish(2)
+    idle_later.skip()
+    rig.settle()
+    rig.store.broken = False
+    rig.advance(1)
+    assert rig.controller.desynced_tasks == []
+    assert rig.engine.journal.behind == 0
+    assert [rig.store.get(h.id).status for h in (first, fresh, idle, idle_later)] == [
+        "succeeded", "succeeded", "pending", "skipped",
+    ]  # fmt: skip
+    assert rig.trail(fresh) == ["queued", "starting", "running", "succeeded"]
+
+
+def test_another_writer_is_told_from_a_lost_answer(make_rig):
+    """The trail in the store is not ours."""
+    rig = make_rig(Forgetful())
+    handle, worker = rig.running()
+    theirs = rig.store.transitions(handle.id)[-1]._replace(version=4, actor="somebody else")
+    MemoryTaskStore.commit(rig.store, [Write(rig.store.get(handle.id)._replace(status_version=4), 3, (theirs,))])
+    worker.finish(1)
+    rig.settle()
+    assert rig.controller.desynced_tasks == [handle.id]
+    with rig.store._lock:
+        del rig.store._tasks[handle.id]
