@@ -10,6 +10,7 @@ import time
 import pytest
 
 from chongming_task import CloseReport, Controller, ControllerClosed, MemoryTaskStore, TaskStatus
+from chongming_task.runtime.driver import ThreadDriver
 from chongming_task.testing import check_audit
 
 PATIENCE = 20
@@ -197,6 +198,19 @@ def test_a_verb_that_slips_behind_the_end_is_refused():
     with pytest.raises(ControllerClosed):
         handle.reset(confirm=True)
     assert handle.status == "succeeded"
+
+
+def test_an_engine_that_is_stuck_is_told(monkeypatch):
+    """A view that blocks it: closing does not wait for ever, and names what it could not end."""
+    monkeypatch.setattr("chongming_task.api.closing.KILL_SECONDS", 0.05)
+    controller, came, leave = Controller(), threading.Event(), threading.Event()
+    controller.tap(lambda changed: (came.set(), leave.wait(PATIENCE)))
+    handle = controller.submit(int)
+    assert came.wait(PATIENCE)
+    monkeypatch.setattr(
+        controller._link.driver, "stop", lambda: (leave.set(), ThreadDriver.stop(controller._link.driver))
+    )
+    assert controller.close(timeout=0).unfinished == (handle.id,)
 
 
 def test_two_who_close_at_once():

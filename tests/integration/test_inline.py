@@ -216,3 +216,18 @@ def test_an_interrupt_ends_the_attempt_and_not_the_controller(inline):
     handle = inline.submit(work)
     assert (handle.status, handle.failure.exception_type) == ("failed", "builtins.KeyboardInterrupt")
     assert inline.submit(lambda: 1).result() == 1
+
+
+def test_a_retry_that_nobody_waits_for_gets_a_thread(inline):
+    """From a panel, say, which must not be held up."""
+    names = []
+
+    def work():
+        names.append(threading.current_thread().name)
+        raise ValueError("x")
+
+    handle = inline.submit(work)
+    inline.ask("retry", [handle.id], actor="panel", done=lambda answers: None, force=True)
+    inline.counts()
+    assert handle.wait(PATIENCE) == "failed"
+    assert names == [threading.current_thread().name, "chongming-worker-inline"]

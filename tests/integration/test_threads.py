@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import os
+import signal
 import threading
 import traceback
 import weakref
@@ -318,6 +320,32 @@ def test_tasks_submit_tasks_and_wait_for_them(controller):
         return [controller.submit(pow, 2, n).result(PATIENCE) for n in range(5)]
 
     assert controller.submit(parent).result(PATIENCE) == [1, 2, 4, 8, 16]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal")
+def test_an_interrupt_while_waiting_leaves_the_task_running(controller, gate):
+    """Ctrl-C ends the wait, nothing else."""
+    go = threading.Event()
+
+    def interrupt():
+        assert go.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    handle = controller.submit(gate.pass_through)
+    gate.await_arrival()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+
+    def wait():
+        go.set()
+        handle.wait(PATIENCE)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
+    thread.join(PATIENCE)
+    assert (handle.status, handle._live.waiters) == ("running", [])
+    gate.open.set()
+    assert handle.wait(PATIENCE) == "succeeded"
 
 
 def test_submissions_from_many_threads(make_controller):
