@@ -54,7 +54,7 @@ class _Router:
         since: Which attempts it takes the text of: those that began since.
     """
 
-    __slots__ = ("_name", "_since", "_stream")
+    # Without __slots__: IPython gives the standard streams a ``write`` of its own while a cell runs.
 
     def __init__(self, name: str, stream: Any, since: int) -> None:
         self._name = name
