@@ -243,7 +243,7 @@ def test_bars_of_one_task_are_nothing_to_the_next():
     def second():
         list(tqdm(range(2), desc="mine"))
 
-    with Controller(max_parallel=1) as controller:
+    with Controller(executor="inline") as controller:  # both in this thread
         controller.submit(first).result(timeout=30)
         handle = controller.submit(second)
         handle.result(timeout=30)

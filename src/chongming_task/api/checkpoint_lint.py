@@ -3,7 +3,7 @@
 Reads source, runs nothing. A loop reaches a checkpoint when something in its body, or what it goes through, is
 
 - ``ctx.checkpoint()``, ``ctx.sleep()``, their awaited likes, or ``current_context().checkpoint()``,
-- ``ctx.track(...)``, ``ctx.atrack(...)`` or a bar of :mod:`chongming_task.tqdm`, also inside ``enumerate`` and its like,
+- ``ctx.track(...)``, ``ctx.atrack(...)`` or a bar of :mod:`chongming_task.tqdm`, also in ``enumerate`` and its like,
 - an alias of these (``check = ctx.checkpoint``),
 - a call of a function of the same module that reaches one, or that is handed the context and reaches one with it,
 - a call of any other function that is handed the context: what is in it cannot be seen, and it is given the credit.

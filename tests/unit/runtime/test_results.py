@@ -134,20 +134,24 @@ def test_a_codec_that_is_not_here_is_named(folder):
         load_result(outcome, BUILT_IN)
 
 
-@pytest.mark.parametrize("escape", ["../../etc", "/etc", "task/../../x", "..\\x", ""])
-def test_a_forged_pointer_leads_nowhere(folder, escape):
-    """Whoever can write to the database gains no files."""
-    outcome = CodecResults(CODECS).keep(b"abc", folder) | {"folder": escape}
+@pytest.mark.parametrize("escape", ["../secret", "{parent}/secret", "task/../../secret", "..\\secret", "", "."])
+def test_a_forged_pointer_leads_nowhere(folder, tmp_path, escape):
+    """Whoever can write to the database gains no files: these hold what the codec looks for."""
+    for place in (tmp_path.parent / "secret", tmp_path):
+        place.mkdir(exist_ok=True)
+        (place / "value.bin").write_bytes(b"secret")
+    forged = {"folder": escape.format(parent=tmp_path.parent)}
     with pytest.raises((ConfigurationError, ResultUnavailable)):
-        load_result(outcome, CODECS)
+        load_result(CodecResults(CODECS).keep(b"abc", folder) | forged, CODECS)
 
 
 def test_a_pointer_through_a_link_leads_nowhere(folder, tmp_path):
     """Neither by a symbolic link."""
     outcome = CodecResults(CODECS).keep(b"abc", folder)
+    (tmp_path.parent / "value.bin").write_bytes(b"secret")
     (tmp_path / "link").symlink_to(tmp_path.parent)
     with pytest.raises(ResultUnavailable):
-        load_result(outcome | {"folder": f"link/{tmp_path.name}"}, CODECS)
+        load_result(outcome | {"folder": "link"}, CODECS)
 
 
 def test_a_pointer_of_a_later_version_is_told():
