@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chongming_task import Controller, FailureKind, ResultInvalid, ResultUnavailable, run_task, task
+from chongming_task import ConfigurationError, Controller, FailureKind, ResultInvalid, ResultUnavailable, run_task, task
 
 np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
@@ -236,6 +236,32 @@ def test_another_process_reads_files_and_is_told_of_memory(controller, tmp_path)
     assert lines[0] == "frame [1, 2, 3] True"
     assert lines[1] == "array [0, 1, 2]"
     assert "kept in the memory of the process that ran the task" in lines[2]
+
+
+def test_a_task_in_a_process_of_its_own_keeps_frames_and_files(tmp_path):
+    """The worker writes, this process reads; each attempt has its folder here as there."""
+
+    def both(ctx):
+        import pandas
+
+        (ctx.artifacts / "notes.txt").write_text("kept")
+        return {"frame": pandas.DataFrame({"a": [1, 2]}), "folder": str(ctx.artifacts.folder)}
+
+    with Controller(executor="process", artifacts=tmp_path) as controller:
+        back = controller.submit(both).result(timeout=50)
+    pd.testing.assert_frame_equal(back["frame"], pd.DataFrame({"a": [1, 2]}))
+    assert (Path(back["folder"]) / "notes.txt").read_text() == "kept"
+    assert Path(back["folder"]).is_relative_to(tmp_path)
+
+
+def test_memory_is_refused_for_a_process(tmp_path):
+    """At submission: the object would be gone with the worker."""
+    keep = task(result="memory")(frame)
+    with (
+        Controller(executor="process", artifacts=tmp_path) as controller,
+        pytest.raises(ConfigurationError, match='executor="thread"'),
+    ):
+        controller.submit(keep)
 
 
 def test_run_task_gives_frames_back_too(tmp_path, monkeypatch):
