@@ -38,6 +38,7 @@ class Rig:
         self.executor = executor or ManualExecutor(self.clock.monotonic, killable=killable)
         self.driver = ManualDriver()
         self.store = store or MemoryTaskStore()
+        options.setdefault("capture", False)  # rigs are never closed, and their workers print nothing
         self.controller = Controller(
             self.store, executor=self.executor, clock=self.clock, driver=self.driver, **options
         )

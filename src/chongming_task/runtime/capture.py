@@ -30,6 +30,7 @@ _captured: ContextVar[TaskContext | None] = ContextVar("chongming_task_captured"
 """The attempt whose text is taken; None outside of one, and while a log handler writes in it."""
 
 _writing = _captured.get
+_in_cover: ContextVar[bool] = ContextVar("chongming_task_in_cover", default=False)
 
 
 class _Nowhere:
@@ -54,12 +55,19 @@ class _Router:
         since: Which attempts it takes the text of: those that began since.
     """
 
-    # Without __slots__: IPython gives the standard streams a ``write`` of its own while a cell runs.
+    __slots__ = ("_cover", "_name", "_since", "_stream")
+
+    _cover: Callable[[str], Any] | None  # what somebody has set as our `write`
+    _name: str
+    _since: int
+    _stream: Any
 
     def __init__(self, name: str, stream: Any, since: int) -> None:
-        self._name = name
-        self._stream: Any = _Nowhere() if stream is None else stream
-        self._since = since
+        put = super().__setattr__
+        put("_cover", None)
+        put("_name", name)
+        put("_since", since)
+        put("_stream", _Nowhere() if stream is None else stream)
 
     def _taken(self) -> TaskContext | None:
         """The attempt that writes, if its text is taken here."""
@@ -70,12 +78,23 @@ class _Router:
         """Take a task's text, or pass it through."""
         context = _writing()  # as _taken does: print() comes here twice a line, a call less is felt
         if context is None or context.captured_since < self._since:
-            return int(self._stream.write(text) or 0)  # some streams return None
+            return self._pass_through(text)
         if type(text) is not str:
             text = _exactly_text(text)
         if context.echoes:
-            self._stream.write(text)
+            self._pass_through(text)
         return (context.write_output or context.write_first)(self._name, text)
+
+    def _pass_through(self, text: str) -> int:
+        """Write to what stood here; by way of whoever has covered our ``write``, and calls it in turn."""
+        cover = self._cover
+        if cover is None or _in_cover.get():
+            return int(self._stream.write(text) or 0)  # some streams return None
+        mark = _in_cover.set(True)
+        try:
+            return int(cover(text) or 0)
+        finally:
+            _in_cover.reset(mark)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write them one after the other."""
@@ -99,6 +118,14 @@ class _Router:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What is set is meant for what stood here. IPython covers ``write`` while a cell runs, to remember what the
+        cell shows: the text of tasks is none of that."""
+        if name == "write":
+            super().__setattr__("_cover", None if value == self.write else value)
+        else:
+            setattr(self._stream, name, value)
 
     def __repr__(self) -> str:
         return f"<{self._name} of tasks, before {self._stream!r}>"
