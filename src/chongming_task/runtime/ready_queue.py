@@ -3,8 +3,9 @@
 Every record belongs to a *lane*: the set of limits it needs (its limited tags, its bucket). Records of a lane are
 interchangeable but for priority and age, so a lane is a heap, and only its head matters. Lanes whose head could run
 compete in one heap; a lane that meets a full limit is parked at that limit. A limit that frees a slot wakes one parked
-lane, the best. The rule that makes this right: *while a limit has room and lanes are parked at it, one lane that needs
-it competes.* A pick costs the logarithm of the number of lanes and of the records in one.
+lane, the best. The rule that makes this right: *while a limit has room and lanes are parked at it, a lane that needs it
+competes, and none of the parked ones is better.* So a lane that falls behind, because its head was picked or left the
+queue, wakes another. A pick costs the logarithm of the number of lanes and of the records in one.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ class ReadyQueue:
             if not self._trim(lane):
                 self._retire(lane)
                 continue
-            if order != lane.heap[0][0]:  # its best record has left the queue
+            if order != lane.heap[0][0]:  # its best record has left the queue; another lane's may be better now
                 self._compete(lane)
+                self._wake_all(lane)
                 continue
             full = next((limit for limit in lane.limits if limit.full), None)
             if full is not None:

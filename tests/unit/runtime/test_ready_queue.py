@@ -307,6 +307,18 @@ def test_the_best_of_those_that_wait_may_have_left():
     assert made.pick() == "c"
 
 
+def test_the_best_may_leave_after_it_was_called():
+    """A slot was free, its best taker was called, and is paused before the next pick: another one's turn has come."""
+    made = queue(db=1, gpu=9)
+    made.hold("x", ("db",))
+    for name, needs, age in (("a", ("db",), 1), ("b", ("db", "gpu"), 2), ("c", ("db",), 3)):
+        made.add(name, needs, priority=0, age=age)
+    assert made.pick() is None
+    made.release("x")
+    made.discard("a")
+    assert made.pick() == "b"
+
+
 def test_pausing_and_resuming_over_and_over_keeps_no_trace(monkeypatch):
     """A record behind a full limit that leaves the queue and comes back ten thousand times is one record."""
     made = queue(db=1)
