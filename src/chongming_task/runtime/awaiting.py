@@ -138,7 +138,9 @@ async def sleep(token: CancellationToken, seconds: float) -> None:
             await asyncio.sleep(0)
             return
         began = token.monotonic()
-        await _word(token, lambda: not token.asked, min(left, WAIT_SECONDS))
+        nap = min(left, WAIT_SECONDS)
+        token.last_checkpoint = began + nap  # as in a sleep that blocks: it hears at once
+        await _word(token, lambda: not token.asked, nap)
         left -= token.monotonic() - began
 
 

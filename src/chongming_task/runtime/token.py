@@ -247,9 +247,11 @@ class CancellationToken:
             if left <= 0:
                 return
             began = self.monotonic()
+            nap = min(left, WAIT_SECONDS)
+            self.last_checkpoint = began + nap  # a sleeper hears at once, so it is as good as at a checkpoint till then
             with self._lock:
                 if not self._asked:
-                    self._wait_at_gate(min(left, WAIT_SECONDS))
+                    self._wait_at_gate(nap)
             left -= self.monotonic() - began
 
     def report(self, done: float | None, total: float | None, unit: str | None, message: str | None) -> None:

@@ -93,7 +93,7 @@ class Attempt:
         signs = self.token.last_checkpoint, self.token.progress
         if news or signs != self._signs:
             self._signs = signs
-            age = None if signs[0] is None else max(time.monotonic() - signs[0], 0.0)
+            age = None if signs[0] is None else time.monotonic() - signs[0]  # negative: it sleeps till then
             self._send(Beat(self.run.serial, age, signs[1], news))
 
 

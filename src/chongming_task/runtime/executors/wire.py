@@ -83,7 +83,7 @@ class Beat(NamedTuple):
     """The attempt's vital signs."""
 
     serial: int
-    age: float | None  # seconds since its last checkpoint; None before the first. An age needs no common clock
+    age: float | None  # seconds since its last checkpoint, negative while it sleeps; needs no common clock
     progress: Progress | None
     news: bool  # the task reported progress worth a look
 
