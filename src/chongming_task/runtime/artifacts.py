@@ -37,7 +37,7 @@ class Artifacts:
     Example:
         >>> from chongming_task import run_task
         >>> def report(ctx):
-        ...     ctx.artifacts.path("plots/loss.txt").write_text("0.1")
+        ...     return ctx.artifacts.path("plots/loss.txt").write_text("0.1")
         >>> run_task(report).result()
         3
     """
