@@ -12,6 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQueue, DeploymentMeta
 from chongming_task.core.effects import StopReason
 from chongming_task.core.output import OutputBatch, OutputMode
 from chongming_task.core.policies import RetryPolicy
@@ -25,6 +26,7 @@ from chongming_task.errors import ConcurrencyConflict
 __all__ = [
     "AttemptRequest",
     "Clock",
+    "CommandAnswer",
     "Deliver",
     "Emitted",
     "ExecutionHandle",
@@ -189,6 +191,15 @@ class Executor(Protocol):
         ...
 
 
+class CommandAnswer(NamedTuple):
+    """A command that a write carries out: completed with it, in the same transaction."""
+
+    command_id: str
+    owner: str  # who holds it
+    at: datetime
+    outcome: Any = None  # JSON
+
+
 class Write(NamedTuple):
     """One record's change within a commit: all of it is stored, or nothing."""
 
@@ -197,6 +208,7 @@ class Write(NamedTuple):
     transitions: tuple[Transition, ...] = ()
     attempts: tuple[AttemptRecord, ...] = ()  # opened or closed; a later one replaces the earlier of that number
     clear_attempts: bool = False  # forget those from before, and what they wrote, first
+    answers: tuple[CommandAnswer, ...] = ()  # as complete_command, but never without the rest; nor when the write loses
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +223,8 @@ class Touch:
     note: tuple[int, str] | None = None  # (attempt, what became known too late to count)
 
 
-class TaskStore(Protocol):
-    """Persists records. Every method may be called from any thread.
+class TaskStore(CommandQueue, BucketLeases, ChangeFeed, DeploymentMeta, Protocol):
+    """Persists records. Every method may be called from any thread; see also ``core.coordination``.
 
     A store returns equal values for what was written, in the same types; keeps the audit trail append-only; and raises
     :class:`~chongming_task.errors.StoreError` when it cannot do its work.
@@ -228,6 +240,10 @@ class TaskStore(Protocol):
 
         Returns:
             Those that lost their version race and were left out; the others are stored.
+
+        Raises:
+            StoreError: When it cannot be done, as with a transition whose version the trail holds already. Then nothing
+                of the transaction is stored, unless it is the answer that was lost: a second try is told by conflicts.
         """
         ...
 
@@ -270,7 +286,7 @@ class TaskStore(Protocol):
         ...
 
     def prune(self, keep_terminal: int) -> int:
-        """Drop the oldest ended records but that many. Returns how many went."""
+        """Drop the oldest ended records but that many, with all that belongs to them. Returns how many went."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What is stored of a task: snapshot, attempt and transition. Immutable; a change is a new record.
+"""What is stored of a task: snapshot, attempt, transition, output, commands. Immutable; a change is a new record.
 
 They are named tuples where the rest of the house uses frozen dataclasses: several are made for every task, and a frozen
 dataclass of 34 fields takes nine microseconds to make where the tuple takes one.
@@ -9,6 +9,7 @@ make one negative.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self
@@ -16,7 +17,16 @@ from typing import Any, NamedTuple, Self
 from chongming_task.core.failures import Failure
 from chongming_task.core.states import REVIVABLE, TERMINAL, RequestedAction, TaskStatus
 
-__all__ = ["AttemptRecord", "OutputLine", "Progress", "TaskSnapshot", "Transition"]
+__all__ = [
+    "AttemptRecord",
+    "BucketLease",
+    "Change",
+    "Command",
+    "OutputLine",
+    "Progress",
+    "TaskSnapshot",
+    "Transition",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,36 @@ class Transition(NamedTuple):
     actor: str  # who: "user", "engine", "user:panel", an operator's name
     reason: str | None
     at: datetime
+
+
+class Change(NamedTuple):
+    """One step of the feed over all records' trails."""
+
+    cursor: int  # where it stands in the feed: above that of every change committed before
+    transition: Transition
+
+
+class Command(NamedTuple):
+    """A verb for a record that another process watches."""
+
+    id: str
+    task_id: str
+    verb: str  # what the watching process knows, such as "stop"
+    args: Mapping[str, Any]  # JSON: graceful, window, force, reason
+    actor: str
+    created_at: datetime
+    lease_owner: str | None = None  # who took it last, and completed it when completed_at is set
+    lease_until: datetime | None = None  # until when nobody else may take it
+    completed_at: datetime | None = None
+    outcome: Any = None  # JSON, as written by whoever completed it
+
+
+class BucketLease(NamedTuple):
+    """Who takes the work of one bucket, and until when."""
+
+    bucket: int
+    owner: str
+    lease_until: datetime
 
 
 class OutputLine(NamedTuple):

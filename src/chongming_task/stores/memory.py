@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
 from chongming_task.core.output import OUTPUT_CHARACTERS, OUTPUT_LINES
 from chongming_task.core.ports import Touch, Write
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
+from chongming_task.core.records import (
+    AttemptRecord,
+    BucketLease,
+    Change,
+    Command,
+    OutputLine,
+    TaskSnapshot,
+    Transition,
+)
 from chongming_task.core.states import TERMINAL, TaskStatus
-from chongming_task.errors import ConcurrencyConflict
+from chongming_task.errors import ConcurrencyConflict, StoreError
+from chongming_task.stores.agreement import check_agreement
+from chongming_task.stores.memory_coordination import Buckets, Commands, Feed
 
 __all__ = ["MemoryTaskStore"]
 
@@ -34,25 +47,54 @@ class MemoryTaskStore:
         self._trail: dict[str, list[Transition]] = {}
         self._attempts: dict[str, dict[int, AttemptRecord]] = {}
         self._output: dict[str, _Output] = {}
+        self._feed = Feed()
+        self._commands = Commands()
+        self._buckets = Buckets()
+        self._meta = {"schema_version": "1"}
+        self._changed = threading.Condition(self._lock)
+        self._mark = 0  # counts changes
+        self._waiting = 0
+        self._closed = False
 
     def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
-        conflicts = []
         with self._lock:
-            for write in writes:
-                task_id = write.snapshot.task_id
-                held = self._tasks.get(task_id)
-                found = None if held is None else held.status_version
-                if found != write.expect_version:
-                    conflicts.append(ConcurrencyConflict(task_id, expected=write.expect_version, found=found))
-                    continue
-                self._apply(task_id, write)
+            accepted, conflicts = self._sorted_out(writes)
+            for write in accepted:
+                self._apply(write.snapshot.task_id, write)
+            self._tell()
         return conflicts
+
+    def _sorted_out(self, writes: Sequence[Write]) -> tuple[list[Write], list[ConcurrencyConflict]]:
+        """Those that win their race, and the others; nothing is changed yet, so an error leaves no trace."""
+        accepted, conflicts = [], []
+        versions: dict[str, int | None] = {}
+        for write in writes:
+            task_id, expected = write.snapshot.task_id, write.expect_version
+            held = self._tasks.get(task_id)
+            found = versions.get(task_id, None if held is None else held.status_version)
+            if found != expected:
+                conflicts.append(ConcurrencyConflict(task_id, expected=expected, found=found))
+                continue
+            if write.transitions:
+                self._check_trail(write)
+            versions[task_id] = write.snapshot.status_version
+            accepted.append(write)
+        return accepted, conflicts
+
+    def _check_trail(self, write: Write) -> None:
+        trail = self._trail.get(write.snapshot.task_id)
+        if trail and write.transitions[0].version <= trail[-1].version:
+            held = {transition.version for transition in trail}
+            twice = [t.version for t in write.transitions if t.version in held]
+            if twice:
+                raise StoreError(f"the audit trail of {write.snapshot.task_id} holds version {twice[0]} already")
 
     def _apply(self, task_id: str, write: Write) -> None:
         self._tasks[task_id] = write.snapshot
         if write.transitions:
             self._trail.setdefault(task_id, []).extend(write.transitions)
+            self._feed.extend(write.transitions)
         if write.clear_attempts:
             self._attempts.pop(task_id, None)
             self._output.pop(task_id, None)
@@ -60,6 +102,8 @@ class MemoryTaskStore:
             kept = self._attempts.setdefault(task_id, {})
             for attempt in write.attempts:
                 kept[attempt.attempt] = attempt
+        for answer in write.answers:
+            self._commands.complete(answer.command_id, answer.owner, answer.at, answer.outcome)
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -80,6 +124,7 @@ class MemoryTaskStore:
                     attempts = self._attempts.get(touch.task_id, {})
                     if number in attempts:
                         attempts[number] = attempts[number]._replace(note=note)
+            self._tell()
 
     def append_output(self, lines: Sequence[OutputLine]) -> None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -90,6 +135,7 @@ class MemoryTaskStore:
                     if kept is None:
                         kept = self._output[line.task_id] = _Output()
                     kept.append(line)
+            self._tell()
 
     def output(self, task_id: str, after: int = 0, limit: int | None = None) -> list[OutputLine]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -129,32 +175,157 @@ class MemoryTaskStore:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
         with self._lock:
             ended = [task_id for task_id, task in self._tasks.items() if task.status in TERMINAL]
-            gone = ended[: max(len(ended) - keep_terminal, 0)]
+            gone = frozenset(ended[: max(len(ended) - keep_terminal, 0)])
             for task_id in gone:
                 del self._tasks[task_id]
                 self._trail.pop(task_id, None)
                 self._attempts.pop(task_id, None)
                 self._output.pop(task_id, None)
+            self._feed.forget(gone)
+            self._commands.forget(gone)
+            self._tell()
         return len(gone)
 
+    # commands
+
+    def submit_command(self, command: Command) -> None:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            self._commands.add(command)
+            self._tell()
+
+    def claim_commands(
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        lease_seconds: float,
+        limit: int = 50,
+        records_of: Collection[str] | None = None,
+    ) -> list[Command]:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            taken = self._commands.claim(
+                owner, now, now + timedelta(seconds=lease_seconds), limit, self._watched_by(records_of)
+            )
+            if taken:
+                self._tell()
+        return taken
+
+    def _watched_by(self, owners: Collection[str] | None) -> Callable[[str], bool]:
+        if owners is None:
+            return lambda task_id: True
+        return lambda task_id: (task := self._tasks.get(task_id)) is not None and task.owner in owners
+
+    def complete_command(self, command_id: str, owner: str, *, now: datetime, outcome: Any = None) -> bool:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            completed = self._commands.complete(command_id, owner, now, outcome)
+            self._tell()
+        return completed
+
+    def release_commands(self, owner: str, command_ids: Collection[str] | None = None) -> int:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            released = self._commands.release(owner, command_ids)
+            self._tell()
+        return released
+
+    def command(self, command_id: str) -> Command | None:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            return self._commands.get(command_id)
+
+    def commands(self, task_id: str) -> list[Command]:
+        """See :class:`~chongming_task.core.coordination.CommandQueue`."""
+        with self._lock:
+            return self._commands.of(task_id)
+
+    # bucket leases
+
+    def claim_buckets(
+        self, owner: str, buckets: Collection[int], *, now: datetime, lease_seconds: float
+    ) -> frozenset[int]:
+        """See :class:`~chongming_task.core.coordination.BucketLeases`."""
+        with self._lock:
+            taken = self._buckets.claim(owner, buckets, now, lease_seconds)
+            self._tell()
+        return taken
+
+    def renew_buckets(self, owner: str, *, now: datetime, lease_seconds: float) -> frozenset[int]:
+        """See :class:`~chongming_task.core.coordination.BucketLeases`."""
+        with self._lock:
+            return self._buckets.renew(owner, now, lease_seconds)
+
+    def release_buckets(self, owner: str, buckets: Collection[int] | None = None) -> int:
+        """See :class:`~chongming_task.core.coordination.BucketLeases`."""
+        with self._lock:
+            released = self._buckets.release(owner, buckets)
+            self._tell()
+        return released
+
+    def bucket_leases(self) -> list[BucketLease]:
+        """See :class:`~chongming_task.core.coordination.BucketLeases`."""
+        with self._lock:
+            return self._buckets.all()
+
+    # what changed, and what is agreed
+
+    def changes(self, after: int = 0, limit: int = 1_000) -> list[Change]:
+        """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
+        with self._lock:
+            return self._feed.after(after, limit)
+
+    def wait_for_change(self, timeout: float, seen: int | None = None) -> int:
+        """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            known = self._mark if seen is None else seen
+            self._waiting += 1
+            while self._mark == known and not self._closed and (left := deadline - time.monotonic()) > 0:
+                self._changed.wait(left)
+            self._waiting -= 1
+            return self._mark
+
+    def _tell(self) -> None:
+        self._mark += 1
+        if self._waiting:
+            self._changed.notify_all()
+
+    def meta(self) -> Mapping[str, str]:
+        """See :class:`~chongming_task.core.coordination.DeploymentMeta`."""
+        with self._lock:
+            return dict(self._meta)
+
+    def fix_meta(self, name: str, value: str) -> None:
+        """See :class:`~chongming_task.core.coordination.DeploymentMeta`."""
+        with self._lock:
+            held = self._meta.setdefault(name, value)
+        check_agreement(name, held, value)
+
     def close(self) -> None:
-        """Nothing to let go of; the records stay readable."""
+        """Nothing to let go of but waiters; the records stay readable."""
+        with self._lock:
+            self._closed = True
+            self._changed.notify_all()
 
 
 class _Output:
     """The newest lines of one record."""
 
-    __slots__ = ("characters", "lines")
+    __slots__ = ("characters", "lines", "newest")
 
     def __init__(self) -> None:
         self.lines: deque[OutputLine] = deque()
         self.characters = 0
+        self.newest = 0  # seq of the last that came
 
     def append(self, line: OutputLine) -> None:
         """Keep a line, unless it is known, and let go of the oldest that find no room."""
         lines = self.lines
-        if lines and line.seq <= lines[-1].seq:
+        if line.seq <= self.newest:
             return
+        self.newest = line.seq
         lines.append(line)
         self.characters += len(line.text)
         while len(lines) > OUTPUT_LINES or self.characters > OUTPUT_CHARACTERS:
