@@ -104,7 +104,7 @@ def _counts(draft: Draft, attempt: int) -> bool:
 def _started(draft: Draft, trigger: Started) -> None:
     if not _counts(draft, trigger.attempt):
         return
-    if trigger.pid is not None:
+    if trigger.pid not in (None, draft.task.pid):
         draft.changes["pid"] = trigger.pid
     if draft.status is S.STARTING:
         draft.changes["last_heartbeat_at"] = draft.now.utc

@@ -83,6 +83,7 @@ def test_a_late_start_tells_the_process_only(situation):
     made = apply(before, Started(1, pid=77))
     assert made.snapshot == before._replace(pid=77)
     assert not made.acted
+    assert apply(made.snapshot, Started(1, pid=77)).snapshot is made.snapshot
 
 
 def test_a_held_worker_is_paused_in_place():
