@@ -13,30 +13,26 @@ started before it is stored.
 from __future__ import annotations
 
 import argparse
-import logging
 import random
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chongming_task.api.controller import Controller
-from chongming_task.core.effects import StopReason
 from chongming_task.core.policies import ConcurrencyPolicy, FixedBackoff, RetryPolicy, TaskPolicy, Timeout
-from chongming_task.core.ports import AttemptRequest, Deliver, Touch, Write
+from chongming_task.core.ports import AttemptRequest
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
-from chongming_task.core.triggers import Asked, Forced, Orphaned, Timer
-from chongming_task.errors import ConcurrencyConflict, StoreError
+from chongming_task.core.triggers import Asked, Forced, Orphaned
 from chongming_task.runtime.driver import ManualDriver
 from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.live import LiveTask, Work
-from chongming_task.stores.memory import MemoryTaskStore
 from chongming_task.testing.audit import check_audit
 from chongming_task.testing.clock import FakeClock
-from chongming_task.testing.manual_executor import ManualExecution, ManualExecutor
+from chongming_task.testing.invariants import rest_faults, slot_faults, word_faults
+from chongming_task.testing.manual_executor import ManualExecution
+from chongming_task.testing.shaky import ShakyStore, SlowNetworkExecutor, overheard
 
 __all__ = ["Simulation", "SimulationError", "simulate"]
 
@@ -49,56 +45,6 @@ _RECORDS = 8  # open at once; more are not submitted, so that the same ones are 
 
 class SimulationError(AssertionError):
     """Something happened that must not: tells what, the seed, the step and the way there."""
-
-
-class ShakyStore(MemoryTaskStore):
-    """A memory store that can be told to fail."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.down = False
-
-    def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
-        """Store, or fail as a whole."""
-        self._stand()
-        return super().commit(writes)
-
-    def touch(self, touches: Sequence[Touch]) -> None:
-        """Store, or fail."""
-        self._stand()
-        super().touch(touches)
-
-    def _stand(self) -> None:
-        if self.down:
-            raise StoreError("simulated: the store is down")
-
-
-class SlowNetworkExecutor(ManualExecutor):
-    """Workers whose reports wait in a mailbox each until the simulation hands them over."""
-
-    def __init__(self, clock: FakeClock, *, killable: bool, on_launch: Callable[[AttemptRequest], None]) -> None:
-        super().__init__(clock.monotonic, killable=killable)
-        self.mail: dict[int, deque[Callable[[], None]]] = {}
-        self.handed_over: list[Callable[[], None]] = []
-        self._on_launch = on_launch
-
-    def launch(self, request: AttemptRequest, deliver: Deliver) -> ManualExecution:
-        """Keep the attempt, and its mail."""
-        self._on_launch(request)
-        mailbox: deque[Callable[[], None]] = deque()
-        self.mail[len(self.launched)] = mailbox
-        return super().launch(request, lambda report: mailbox.append(partial(deliver, report)))
-
-    def hand_over(self, number: int) -> None:
-        """Deliver the oldest report of a worker."""
-        report = self.mail[number].popleft()
-        report()
-        self.handed_over = [*self.handed_over[-20:], report]
-
-    @property
-    def waiting(self) -> list[int]:
-        """Workers with mail."""
-        return [number for number, mail in self.mail.items() if mail]
 
 
 class Simulation:
@@ -154,7 +100,7 @@ class Simulation:
         Raises:
             SimulationError: When something happened that must not.
         """
-        with _overheard(self.faults):
+        with overheard(self.faults):
             try:
                 for self.step in range(1, steps + 1):
                     self._play()
@@ -325,48 +271,12 @@ class Simulation:
         return not self.store.down and not journal.behind and task_id not in journal.desynced
 
     def _check(self, *, thorough: bool) -> None:
-        engine = self.engine
-        live = {task_id for task_id, each in engine.tasks.items() if each.draft.live}
-        idle = [each for task_id, each in engine.tasks.items() if task_id not in live and each.timers - {Timer.RETRY}]
-        self._expect(not idle, f"records without a worker have its timers: {[each.draft.name for each in idle]}")
-        self._expect(set(engine.ready.holding) == live, "the slots held are not those of the live records")
-        self._expect(len(live) <= _SLOTS, f"{len(live)} records hold a worker, {_SLOTS} may")
-        for tag, size in _LIMITS.items():
-            users = sum(tag in engine.tasks[task_id].draft.tags for task_id in live)
-            self._expect(users <= size, f"{users} records with tag {tag} hold a worker, {size} may")
-        self._check_workers()
-        self._check_words()
-        self._expect(not self.faults, "; ".join(self.faults))
+        engine, had = self.engine, self._active if self._settled else None
+        found = [*self.faults, *slot_faults(engine, _SLOTS, _LIMITS), *word_faults(engine, self.executor.running, had)]
+        if found:
+            raise self._error("; ".join(found))
         if thorough:
             check_audit(self.store)
-
-    def _check_workers(self) -> None:
-        counted: dict[str, int] = {}
-        for worker in self.executor.running:
-            live = self.engine.tasks.get(worker.request.task_id)
-            if live is not None and worker not in live.given_up.values():
-                counted[worker.request.task_id] = counted.get(worker.request.task_id, 0) + 1
-        for task_id, count in counted.items():
-            self._expect(count == 1, f"{self._name(task_id)} has {count} workers at once")
-
-    def _check_words(self) -> None:
-        """What is told of a record must be so: paused is held, and what has ended runs no more."""
-        for task_id, live in self.engine.tasks.items():
-            task, worker = live.snapshot, live.execution
-            if task.status is S.PAUSED and task.live and isinstance(worker, ManualExecution) and worker.running:
-                self._expect(
-                    worker.held_for is not None, f"{task.name} is told to be paused, and its worker is not held"
-                )
-            limit = live.policy.timeout.per_attempt
-            if isinstance(worker, ManualExecution) and limit is not None and self._settled:
-                had, told = self._active.get(worker, 0.0), worker.stop_reason
-                early = told is StopReason.TIMEOUT_ATTEMPT and had < limit
-                self._expect(not early, f"{task.name} is told that its {limit} s are over, and had {had} s")
-                late = told is None and had >= limit and task.status in (S.RUNNING, S.PAUSING)
-                self._expect(not late, f"{task.name} had {had} s of {limit} s, and is not told")
-            if task.status in TERMINAL and not task.abandoned:
-                alive = [w for w in self.executor.running if w.request.task_id == task_id]
-                self._expect(not alive, f"{task.name} is told to be {task.status}, and its worker runs")
 
     def _come_to_rest(self) -> None:
         """Everybody behaves from here on: then every record must end, and nothing may be left over."""
@@ -390,19 +300,9 @@ class Simulation:
         self._check_rest()
 
     def _check_rest(self) -> None:
-        self._check(thorough=False)
-        check_audit(self.store)
-        for task_id, live in self.engine.tasks.items():
-            task = live.snapshot
-            self._expect(task.status in TERMINAL, f"{task.name} never ends: it is {task.status}")
-            self._expect(not live.timers, f"{task.name} has ended and has timers: {live.timers}")
-            if task_id not in self.engine.journal.desynced:
-                self._expect(self.store.get(task_id) == task, f"{task.name} is told otherwise than it is stored")
-        self._expect(not self.engine.journal.behind, "the store is up and the journal is behind")
-
-    def _expect(self, holds: bool, what: str) -> None:
-        if not holds:
-            raise self._error(what)
+        self._check(thorough=True)
+        if found := list(rest_faults(self.engine, self.store)):
+            raise self._error("; ".join(found))
 
     def _error(self, what: str) -> SimulationError:
         replay = f"python -m chongming_task.testing.simulation --seed {self.seed} --steps {self.step}"
@@ -418,37 +318,6 @@ class Simulation:
     def _name(self, task_id: str) -> str:
         live = self.engine.tasks.get(task_id)
         return live.draft.name if live is not None else task_id
-
-
-class _Ear(logging.Handler):
-    """Takes what the engine logs as errors: it goes on after every one of them, and none may come."""
-
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__(logging.ERROR)
-        self._faults = faults
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Note it."""
-        error = record.exc_info[1] if record.exc_info else None
-        self._faults.append(f"{record.getMessage()}: {error!r}")
-
-
-@contextmanager
-def _overheard(faults: list[str]) -> Iterator[None]:
-    """Listen to the engine, and spare everybody the store's complaints: the simulation is their cause."""
-    engine, store, ear = (
-        logging.getLogger("chongming_task.engine"),
-        logging.getLogger("chongming_task.store"),
-        _Ear(faults),
-    )
-    before = engine.propagate, store.disabled
-    engine.addHandler(ear)
-    engine.propagate, store.disabled = False, True
-    try:
-        yield
-    finally:
-        engine.removeHandler(ear)
-        engine.propagate, store.disabled = before
 
 
 def _job() -> Any:
