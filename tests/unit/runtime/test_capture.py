@@ -118,6 +118,22 @@ def test_the_buffer_is_bounded_and_counts():
     assert len(batch.lines) > OUTPUT_LINES // 2
 
 
+def test_a_line_begun_before_a_gap_is_counted_once():
+    """Its beginning was taken, its end was swept away: it is shown as it was, and is not among those left out."""
+    reader = Reader()
+    reader.sink.write("stdout", "begun")
+    assert reader.take() == []
+    for number in range(100_000):
+        reader.sink.write("stdout", "\n")
+        reader.sink.write("stdout", f"{number}")
+    reader.sink.close()
+    batch = reader.sink.take()
+    assert batch is not None
+    assert batch.lines[0].text == "begun"
+    assert batch.lines[1].skipped == int(batch.lines[1].text)
+    assert sum(line.skipped + 1 for line in batch.lines) == 100_001
+
+
 def test_one_huge_text_is_kept_to_its_end():
     """A single print of everything must not push everything out."""
     reader = Reader()
@@ -242,6 +258,18 @@ def test_a_worker_that_was_given_up_still_writes_to_its_attempt(rig):
     rig.settle()
 
 
+def test_a_look_that_is_due_outlives_the_attempt(rig):
+    """What a worker wrote since the last look is there, though the record went on without it."""
+    handle, worker = rig.running()
+    sink = OutputSink(1, worker.deliver_again)
+    sink.write("stdout", "one\n")
+    rig.settle()
+    sink.write("stdout", "two\n")
+    rig.controller.force_transition(handle.id, "failed", reason="enough", actor="test")
+    rig.advance(0.3)
+    assert [each.text for each in rig.store.output(handle.id)] == ["one", "two"]
+
+
 def test_a_reset_forgets_the_output(rig):
     """With the attempts; the numbers go on, so that whoever follows them does not go astray."""
     handle, worker = rig.running()
@@ -304,8 +332,9 @@ def streams(monkeypatch):
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         monkeypatch.setattr(sys, name, stream._stream if isinstance(stream, capture._Router) else stream)
-    if logging.Logger.callHandlers is capture._call_handlers:
-        monkeypatch.setattr(logging.Logger, "callHandlers", capture._capture.call_handlers)
+    call = logging.Logger.callHandlers  # put back at the end, whatever a test leaves there
+    call = capture._capture.call_handlers if call is capture._call_handlers else call
+    monkeypatch.setattr(logging.Logger, "callHandlers", call)
     monkeypatch.setattr(capture, "_capture", capture._Capture())
 
 
