@@ -15,6 +15,7 @@ from chongming_task.core.triggers import Timer
 from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.journal import Journal
+from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue, _Limit
 from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
@@ -68,15 +69,15 @@ def drop_a_slot_release(patch):
 
 def tell_before_storing(patch):
     """Views hear of a change before it is stored."""
-    settle = Engine._settle
+    store = Outbox._store
 
-    def hasty(self):
-        for live in self._changed:
-            live.publish()
-        self.bus.publish([], [live.snapshot for live in self._changed])
-        return settle(self)
+    def hasty(self, changed):
+        self._tell(changed, [])
+        for live in changed:
+            live.changed = True
+        store(self, changed)
 
-    patch.setattr(Engine, "_settle", hasty)
+    patch.setattr(Outbox, "_store", hasty)
 
 
 def launch_before_storing(patch):
@@ -85,8 +86,8 @@ def launch_before_storing(patch):
 
     def hasty(self, live, trigger):
         acted = apply(self, live, trigger)
-        for entry in [e for e in self._effects if isinstance(e[2], Launch)]:
-            self._effects.remove(entry)
+        for entry in [e for e in self.outbox.effects if isinstance(e[2], Launch)]:
+            self.outbox.effects.remove(entry)
             self.supervisor.perform(*entry)
         return acted
 

@@ -164,10 +164,11 @@ class _Capture:
         self.hooked = False  # into logging, though somebody else may have hooked in before us
 
     def hook_in(self) -> None:
-        """Have logging call us; once only, else we would call somebody who calls us."""
-        if not self.hooked:
-            self.call_handlers, self.hooked = logging.Logger.callHandlers, True
+        """Have logging call us; once only, else we would call ourselves, or somebody who calls us."""
+        if not self.hooked and logging.Logger.callHandlers is not _call_handlers:
+            self.call_handlers = logging.Logger.callHandlers
             logging.Logger.callHandlers = _call_handlers  # type: ignore[assignment,method-assign]
+        self.hooked = True
 
     def hook_out(self) -> None:
         """Leave logging as it was; where somebody has covered us, we stay and pass everything through."""

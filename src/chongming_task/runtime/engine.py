@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import logging
 import random
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakValueDictionary
 
-from chongming_task.core.effects import ClearTimer, Detach, Effect
-from chongming_task.core.events import Event
-from chongming_task.core.ports import Clock, Executor, OutputWritten, ProgressReported, Report, TaskStore, Touch, Write
+from chongming_task.core.effects import ClearTimer, Detach
+from chongming_task.core.ports import Clock, Executor, OutputWritten, ProgressReported, Report, TaskStore, Touch
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
@@ -25,8 +22,10 @@ from chongming_task.runtime import narrate
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
+from chongming_task.runtime.index import TaskIndex
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
 from chongming_task.runtime.timers import Timers
@@ -35,7 +34,6 @@ __all__ = ["Answer", "Engine"]
 
 S = TaskStatus
 _logger = logging.getLogger("chongming_task.engine")
-_ENGINE = ""  # the timer key of the engine itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +79,14 @@ class Engine:
         self.inbox = Inbox()
         self.journal = Journal(store)
         self.ready = ready
-        self.tasks: dict[str, LiveTask] = {}
+        self.index = TaskIndex(keep_terminal)
+        self.tasks = self.index.tasks
         self.timers: Timers[tuple[str, Timer]] = Timers()
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
-        self._keep_terminal = keep_terminal
+        self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers)
         self._dice = dice
         self._shut = False
-        self._ended: OrderedDict[str, None] = OrderedDict()  # in the order they ended
-        self._evicted: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()
         self._now = Now(clock.now())
-        self._changed: list[LiveTask] = []
-        self._effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
-        self._events: list[Event] = []
-        self._answers: list[Callable[[], None]] = []
 
     # from any thread
 
@@ -140,7 +133,9 @@ class Engine:
         if self.timers:
             self._fire_due()
         self._dispatch()
-        return self._settle() or busy
+        busy = self.outbox.settle() or busy
+        self.index.drop_oldest()
+        return busy
 
     def _patience(self, timeout: float | None) -> float | None:
         due = self.timers.next_due()
@@ -152,29 +147,29 @@ class Engine:
     def _take_in(self, live: LiveTask, start: Trigger | None) -> None:
         if self._shut:
             return
-        self.tasks[live.draft.task_id] = live
-        self._mark(live)
+        self.index.add(live)
+        self.outbox.mark(live)
         if self.bus.listening:
-            self._events.append(narrate.created(live.draft))
+            self.outbox.events.append(narrate.created(live.draft))
         if start is not None:
             self._apply(live, start)
 
     def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         answers = [self._answer(task_id, trigger) for task_id in task_ids]
-        self._answers.append(lambda: done(answers))
+        self.outbox.answers.append(lambda: done(answers))
 
     def _take_shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
         self._shut = True
         open_ones = [live for live in self.tasks.values() if live.draft.status not in TERMINAL]
         for live in open_ones:
             self._apply(live, stop)
-        self._answers.append(lambda: done(open_ones))
+        self.outbox.answers.append(lambda: done(open_ones))
 
     def _take_call(self, done: Callable[[], None]) -> None:
-        self._answers.append(done)
+        self.outbox.answers.append(done)
 
     def _answer(self, task_id: str, trigger: Trigger) -> Answer:
-        live = self.tasks.get(task_id) or self._bring_back(task_id)
+        live = self.index.find(task_id)
         if self._shut:
             return Answer(task_id, ControllerClosed("this controller is closed; make a new one"))
         if live is None:
@@ -186,14 +181,6 @@ class Engine:
         except Exception as error:  # a fault of ours: told to whoever waits, who would wait for ever
             _logger.exception("the engine could not apply %s", trigger)
             return Answer(task_id, TaskError(f"the engine could not do that: {error!r}"))
-
-    def _bring_back(self, task_id: str) -> LiveTask | None:
-        """A record that was dropped from memory but whose handle is still held."""
-        live = self._evicted.pop(task_id, None)
-        if live is not None:
-            self.tasks[task_id] = live
-            self._ended[task_id] = None  # dropped again in its turn, unless it is revived
-        return live
 
     def _take_report(self, live: LiveTask, epoch: int, report: Report) -> None:
         if isinstance(report, Ended) and (epoch, report.attempt) in live.given_up:
@@ -213,7 +200,7 @@ class Engine:
             self._look(live)
             self._apply(live, report)
         elif self.bus.listening:
-            self._events.append(narrate.emitted(live.draft, report, self._now.utc))
+            self.outbox.events.append(narrate.emitted(live.draft, report, self._now.utc))
 
     def _take_end(self, live: LiveTask, ended: Ended) -> None:
         if live.draft.live and ended.attempt == live.draft.attempt:
@@ -228,12 +215,11 @@ class Engine:
         del live.given_up[epoch, report.attempt]
         how = "returned" if report.failure is None else f"ended ({report.failure.kind}: {report.failure.message})"
         live.draft = live.draft.evolve({"abandoned": bool(live.given_up)})
-        self._mark(live)
+        self.outbox.mark(live)
         note = f"the worker that was given up {how} at {self._now.utc:%Y-%m-%d %H:%M:%S} UTC"
         known = (report.attempt, note) if epoch == live.epoch else None  # a reset has forgotten its attempt
         self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known))
-        if live.draft.status in TERMINAL:
-            self._ended[live.draft.task_id] = None  # nothing keeps it in memory any more
+        self.index.follow(live)  # nothing keeps it in memory any more
 
     def _look(self, live: LiveTask) -> None:
         """Bring a worker's progress up to date; look again in a moment if it moved."""
@@ -251,10 +237,10 @@ class Engine:
         progress = Progress(found.done, found.total, found.unit, found.message, self._now.utc)
         live.draft = live.draft.evolve({"progress": progress, "last_heartbeat_at": self._now.utc})
         live.touched = True
-        self._mark(live)
+        self.outbox.mark(live)
         self.supervisor.set_timer(live, Timer.PROGRESS, PROGRESS_SECONDS)
         if self.bus.listening:
-            self._events.append(narrate.progressed(live.draft, progress, self._now.utc))
+            self.outbox.events.append(narrate.progressed(live.draft, progress, self._now.utc))
 
     def _take_look(self, task_id: str) -> None:
         live = self.tasks.get(task_id)
@@ -269,7 +255,7 @@ class Engine:
         if lines:
             self.journal.add_output(lines)
             if self.bus.listening:
-                self._events += narrate.wrote(lines)
+                self.outbox.events += narrate.wrote(lines)
 
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
@@ -313,7 +299,7 @@ class Engine:
         made = step(before, trigger, self._now, live.policy)
         after = live.draft = made.snapshot
         for effect in made.effects:
-            self._effects.append((live, after.attempt, effect))
+            self.outbox.effects.append((live, after.attempt, effect))
             if isinstance(effect, ClearTimer):  # now as well: it must not fire later in this tick
                 self.supervisor.clear_timer(live, effect.timer)
         if after is before:
@@ -325,10 +311,10 @@ class Engine:
             live.epoch += 1
         if made.attempt is not None:
             live.attempts.append(made.attempt)
-        self._mark(live)
+        self.outbox.mark(live)
         self._follow(live, before, made)
         if self.bus.listening:
-            self._events += narrate.moved(before, made)
+            self.outbox.events += narrate.moved(before, made)
         return made.acted
 
     def _follow(self, live: LiveTask, before: TaskSnapshot, made: Step) -> None:
@@ -347,78 +333,12 @@ class Engine:
                 live.draft = after.evolve({"abandoned": False})
         elif after.live:
             self.supervisor.keep_time(live, old, new)
-        if new in TERMINAL:
-            self._ended[task_id] = None
-        elif old in TERMINAL:
-            self._ended.pop(task_id, None)
-
-    def _mark(self, live: LiveTask) -> None:
-        if not live.changed:
-            live.changed = True
-            self._changed.append(live)
-
-    # the end of a tick
-
-    def _settle(self) -> bool:
-        """Store, then tell, then act."""
-        changed, events, effects, answers = self._changed, self._events, self._effects, self._answers
-        if not (changed or events or effects or answers or self.journal.due(self.clock.monotonic())):
-            return False
-        self._changed, self._events, self._effects, self._answers = [], [], [], []
-        self._store(changed)
-        for live in changed:
-            live.publish()
-        self.bus.publish(events, [live.snapshot for live in changed])
-        for live, attempt, effect in effects:
-            try:
-                self.supervisor.perform(live, attempt, effect)
-            except Exception:  # an executor's fault must not end the engine
-                _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
-        for answer in answers:
-            try:
-                answer()
-            except Exception:  # a caller's fault must not keep the others waiting
-                _logger.exception("a caller raised on its answer")
-        self._forget_oldest()
-        return True
-
-    def _store(self, changed: Sequence[LiveTask]) -> None:
-        writes, touches = [], []
-        for live in changed:
-            if live.transitions or live.stored_version is None:
-                writes.append(self._write_of(live))
-            elif live.touched:
-                draft = live.draft
-                touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at))
-        self.journal.add(writes)
-        now = self.clock.monotonic()
-        if self.journal.due(now):
-            again = self.journal.flush(now)
-            if again is not None:
-                self.timers.set((_ENGINE, Timer.RETRY), again)
-        self.journal.touch(touches)
+        if new in TERMINAL or old in TERMINAL:
+            self.index.follow(live)
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""
         self.journal.flush(self.clock.monotonic())
-
-    def _write_of(self, live: LiveTask) -> Write:
-        write = Write(
-            live.draft, live.stored_version, tuple(live.transitions), tuple(live.attempts), live.clear_attempts
-        )
-        live.stored_version = live.draft.status_version
-        live.transitions.clear()
-        live.attempts.clear()
-        live.clear_attempts = False
-        return write
-
-    def _forget_oldest(self) -> None:
-        """Drop the oldest ended records from memory; the store keeps them."""
-        while len(self._ended) > self._keep_terminal:
-            task_id, _ = self._ended.popitem(last=False)
-            live = self.tasks.get(task_id)
-            if live is not None and live.snapshot.status in TERMINAL and not live.given_up:
-                self._evicted[task_id] = self.tasks.pop(task_id)
 
     @property
     def limits_in_use(self) -> Mapping[str, object]:

@@ -1,0 +1,105 @@
+"""What a tick has brought about, until its end: then it is stored, told and done, in that order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from chongming_task.core.effects import Effect
+from chongming_task.core.events import Event
+from chongming_task.core.ports import Clock, Touch, Write
+from chongming_task.core.triggers import Timer
+from chongming_task.runtime.bus import Bus
+from chongming_task.runtime.journal import Journal
+from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.supervisor import Supervisor
+from chongming_task.runtime.timers import Timers
+
+__all__ = ["STORE_TIMER", "Outbox"]
+
+STORE_TIMER = ("", Timer.RETRY)
+"""Wakes the engine when the journal should try again; no record has an empty id."""
+
+_logger = logging.getLogger("chongming_task.engine")
+
+
+class Outbox:
+    """Collects changes, events, effects and answers. The engine's own.
+
+    Args:
+        journal: Stores.
+        bus: Tells.
+        supervisor: Does.
+        clock: Time.
+        timers: The engine's timers.
+    """
+
+    def __init__(
+        self, journal: Journal, bus: Bus, supervisor: Supervisor, clock: Clock, timers: Timers[tuple[str, Timer]]
+    ) -> None:
+        self.events: list[Event] = []
+        self.effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
+        self.answers: list[Callable[[], None]] = []  # called last: what they speak of is stored by then
+        self._changed: list[LiveTask] = []
+        self._journal = journal
+        self._bus = bus
+        self._supervisor = supervisor
+        self._clock = clock
+        self._timers = timers
+
+    def mark(self, live: LiveTask) -> None:
+        """Note that a record has changed."""
+        if not live.changed:
+            live.changed = True
+            self._changed.append(live)
+
+    def settle(self) -> bool:
+        """Store, then tell, then act; whether there was anything."""
+        changed, events, effects, answers = self._changed, self.events, self.effects, self.answers
+        if not (changed or events or effects or answers or self._journal.due(self._clock.monotonic())):
+            return False
+        self._changed, self.events, self.effects, self.answers = [], [], [], []
+        self._store(changed)
+        self._tell(changed, events)
+        for live, attempt, effect in effects:
+            try:
+                self._supervisor.perform(live, attempt, effect)
+            except Exception:  # an executor's fault must not end the engine
+                _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
+        for answer in answers:
+            try:
+                answer()
+            except Exception:  # a caller's fault must not keep the others waiting
+                _logger.exception("a caller raised on its answer")
+        return True
+
+    def _tell(self, changed: Sequence[LiveTask], events: Sequence[Event]) -> None:
+        for live in changed:
+            live.publish()
+        self._bus.publish(events, [live.snapshot for live in changed])
+
+    def _store(self, changed: Sequence[LiveTask]) -> None:
+        writes, touches = [], []
+        for live in changed:
+            if live.transitions or live.stored_version is None:
+                writes.append(_write_of(live))
+            elif live.touched:
+                draft = live.draft
+                touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at))
+        self._journal.add(writes)
+        now = self._clock.monotonic()
+        if self._journal.due(now):
+            again = self._journal.flush(now)
+            if again is not None:
+                self._timers.set(STORE_TIMER, again)
+        self._journal.touch(touches)
+
+
+def _write_of(live: LiveTask) -> Write:
+    """What the store lacks of a record; it lacks nothing afterwards."""
+    write = Write(live.draft, live.stored_version, tuple(live.transitions), tuple(live.attempts), live.clear_attempts)
+    live.stored_version = live.draft.status_version
+    live.transitions.clear()
+    live.attempts.clear()
+    live.clear_attempts = False
+    return write
