@@ -129,7 +129,7 @@ class ExecutionHandle(Protocol):
 
     @property
     def last_checkpoint(self) -> float | None:
-        """Monotonic time of its last checkpoint; None before the first."""
+        """Monotonic time of its last checkpoint, or of the end of the nap it takes at one; None before the first."""
         ...
 
     @property
