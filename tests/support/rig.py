@@ -90,3 +90,8 @@ class Rig:
         check_audit(self.store)
         live = {task_id for task_id, each in self.engine.tasks.items() if each.snapshot.live}
         assert set(self.engine.ready.holding) == live
+
+    def end(self) -> None:
+        """Check everything, and close the controller, which takes its hands off the process's streams."""
+        self.check()
+        self.controller.close(timeout=0)

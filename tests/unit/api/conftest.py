@@ -14,4 +14,4 @@ def rig() -> Iterator[Rig]:
     """A rig, audited at the end."""
     made = Rig()
     yield made
-    made.check()
+    made.end()

@@ -272,6 +272,7 @@ def test_a_bucket_of_another_controller_is_refused():
     with pytest.raises(ConfigurationError, match="does not own"):
         rig.submit(print, bucket_key=foreign)
     assert rig.submit(print, bucket_key="mine").snapshot.bucket == policy.bucket_for("mine")
+    rig.end()
 
 
 def test_everything_but_reading_is_refused_after_close(rig):

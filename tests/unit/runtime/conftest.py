@@ -21,7 +21,7 @@ def make_rig() -> Iterator[Callable[..., Rig]]:
 
     yield make
     for each in made:
-        each.check()
+        each.end()
 
 
 @pytest.fixture
