@@ -18,10 +18,11 @@ from typing import Any, Protocol
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import describe_exception
-from chongming_task.core.ports import AttemptRequest, Emitted, OutputWritten, ProgressReported, Report
+from chongming_task.core.ports import AttemptRequest, Emitted, OutputSource, OutputWritten, ProgressReported, Report
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended
 from chongming_task.errors import ConfigurationError
+from chongming_task.runtime import capture
 from chongming_task.runtime.executors.pickling import dump, load
 from chongming_task.runtime.executors.wire import (
     Beat,
@@ -34,6 +35,7 @@ from chongming_task.runtime.executors.wire import (
     Stop,
     Surroundings,
     Told,
+    Wrote,
     pack,
 )
 from chongming_task.runtime.invoke import invoke
@@ -76,17 +78,30 @@ class Attempt:
         self.token = CancellationToken(run.attempt, self.deliver)
         self._send = send
         self._signs: tuple[float | None, Progress | None] = (None, None)  # last sent
+        self._source: OutputSource | None = None  # of output that waits to be relayed
+        self._relaying = threading.Lock()  # the listener relays on the way, the task's thread at the end
 
     def deliver(self, report: Report) -> None:
         """Send a report; an emitted payload goes as bytes, so that only its receiver can stumble over it."""
         if isinstance(report, ProgressReported):
             self.beat(news=True)
             return
-        if isinstance(report, OutputWritten):  # nobody captures here yet: what it writes goes to the process's streams
+        if isinstance(report, OutputWritten):
+            self._source = report.source  # the next beat relays it
             return
         if isinstance(report, Emitted):
             report = Emitted(report.attempt, report.kind, _payload(report))
         self._send(Told(self.run.serial, report))
+
+    def relay(self) -> None:
+        """Send what the attempt has written."""
+        with self._relaying:
+            source = self._source
+            batch = None if source is None else source.take()
+            if batch is not None:
+                self._send(Wrote(self.run.serial, batch))
+            if source is self._source and (batch is None or batch.final):
+                self._source = None  # until the next word of it
 
     def beat(self, *, news: bool = False) -> None:
         """Send the vital signs, if they changed or are ``news``."""
@@ -114,12 +129,14 @@ class Child:
 
     def serve(self) -> None:
         """Run attempts until there are no more to come."""
+        capture.start()
         threading.Thread(target=self._listen, name="chongming-listener", daemon=True).start()
         self._send(Ready())
         while (attempt := self._attempts.get()) is not None:
             ended = _run(attempt)
             _flush()
             attempt.beat()
+            attempt.relay()
             self._current = None
             self._send(Told(attempt.run.serial, ended))
             del attempt, ended  # an idle worker holds on to nothing
@@ -152,6 +169,7 @@ class Child:
                 return False
             if attempt is not None:
                 attempt.beat()
+                attempt.relay()
 
     def _obey(self, message: Run | Stop | Pause | Resume | Quit) -> None:
         attempt = self._current

@@ -15,8 +15,9 @@ from chongming_task.core.ports import AttemptRequest, Deliver, Emitted, Progress
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.runtime.executors.pickling import dump, load
-from chongming_task.runtime.executors.wire import Beat, Pause, Resume, Run, Stop, Surroundings, Told
+from chongming_task.runtime.executors.wire import Beat, Pause, Resume, Run, Stop, Surroundings, Told, Wrote
 from chongming_task.runtime.executors.worker import Worker
+from chongming_task.runtime.output import OutputSink
 
 __all__ = ["Pool", "ProcessExecution"]
 
@@ -61,6 +62,7 @@ class ProcessExecution:
         self._started = False
         self._over = False
         self._killed: StopReason | None = None
+        self._output: OutputSink | None = None  # what the process has relayed, once it has
 
     @property
     def running(self) -> bool:
@@ -114,9 +116,13 @@ class ProcessExecution:
             self.finish(Ended(self._attempt, failure=describe_exception(error)))
             return None
 
-    def received(self, message: Beat | Told) -> None:
+    def received(self, message: Beat | Wrote | Told) -> None:
         """Take what the worker says of this attempt."""
-        if isinstance(message, Beat):
+        if isinstance(message, Wrote):
+            if self._output is None:
+                self._output = OutputSink(self._attempt, self._deliver)
+            self._output.add(message.batch)
+        elif isinstance(message, Beat):
             if message.age is not None:
                 self.last_checkpoint = self._pool.monotonic() - message.age
             self.progress = message.progress
@@ -149,6 +155,8 @@ class ProcessExecution:
             self._over = True
             self._request = None
         self._pool.released(self._worker, self)
+        if self._output is not None:
+            self._output.close()
         self._deliver(ended)
 
 

@@ -15,7 +15,7 @@ from chongming_task.core.triggers import Started
 from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.runtime.executors.execution import ProcessExecution
 from chongming_task.runtime.executors.pickling import refuse
-from chongming_task.runtime.executors.wire import Beat, Told
+from chongming_task.runtime.executors.wire import Beat, Told, Wrote
 from chongming_task.runtime.executors.worker import Worker
 
 __all__ = ["ProcessExecutor"]
@@ -109,7 +109,7 @@ class ProcessExecutor:
     def received(self, worker: Worker, message: Any) -> None:
         """A worker said something; what concerns an earlier attempt has come too late."""
         execution = worker.tenant
-        if not isinstance(message, (Beat, Told)) or execution is None or execution.serial != message.serial:
+        if not isinstance(message, (Beat, Told, Wrote)) or execution is None or execution.serial != message.serial:
             return
         if isinstance(message, Told) and isinstance(message.report, Started):
             with self._lock:

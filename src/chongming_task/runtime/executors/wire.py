@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from chongming_task.core.effects import StopReason
+from chongming_task.core.output import OutputBatch
 from chongming_task.core.ports import Emitted
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended, Held, Started
 
-__all__ = ["Beat", "Frames", "Pause", "Quit", "Ready", "Resume", "Run", "Stop", "Surroundings", "Told", "pack"]
+__all__ = ["Beat", "Frames", "Pause", "Quit", "Ready", "Resume", "Run", "Stop", "Surroundings", "Told", "Wrote", "pack"]
 
 _LENGTH = struct.Struct("!Q")
 _LARGEST = 1 << 40  # bytes; nobody sends that much, so something else wrote into the line
@@ -86,6 +87,13 @@ class Beat(NamedTuple):
     age: float | None  # seconds since its last checkpoint, negative while it sleeps; needs no common clock
     progress: Progress | None
     news: bool  # the task reported progress worth a look
+
+
+class Wrote(NamedTuple):
+    """What the attempt has written since the last time; after a ``Told`` of its end nothing more comes."""
+
+    serial: int
+    batch: OutputBatch
 
 
 def pack(message: Any) -> bytes:
