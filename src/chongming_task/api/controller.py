@@ -317,7 +317,7 @@ class Controller(Steering, Queries):
     # wait and end
 
     def wait_all(self, timeout: float | None = None) -> None:
-        """Wait until every record of this controller has ended.
+        """Wait until every record of this controller that was started has ended; paused ones are waited for.
 
         Args:
             timeout: Seconds for all of them together; None waits without end.
@@ -333,7 +333,8 @@ class Controller(Steering, Queries):
                 TaskHandle[Any](self, live).wait(left)
 
     def _open_ones(self) -> list[LiveTask]:
-        return [live for live in list(self._link.engine.tasks.values()) if not live.snapshot.is_terminal]
+        lives = list(self._link.engine.tasks.values())
+        return [live for live in lives if not live.snapshot.is_terminal and live.snapshot.status != "pending"]
 
     def close(self, timeout: float = 10.0, *, close_store: bool = True) -> CloseReport:
         """Take no more work, stop everything, and let go of threads and store. Idempotent.

@@ -58,3 +58,13 @@ def test_the_controller_shows_itself(rig):
     """Its name and its counts."""
     rig.submit(start=False)
     assert repr(rig.controller).endswith(": 1 pending>")
+
+
+def test_waiting_for_all_does_not_wait_for_what_nobody_started():
+    """A record submitted with start=False would be waited for without end; closing stops it."""
+    with Controller() as controller:
+        kept_back = controller.submit(len, args=("abc",), start=False)
+        controller.submit(len, args=("abc",))
+        controller.wait_all(timeout=10)
+        assert kept_back.status == "pending"
+    assert kept_back.status == "stopped"
