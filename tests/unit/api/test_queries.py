@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chongming_task import TaskStatus, UnknownTask
+from chongming_task import Controller, TaskStatus, UnknownTask
 
 
 def test_records_by_status_tag_name_and_number(rig):
