@@ -15,6 +15,7 @@
         └── ConcurrencyConflict   somebody else wrote the record first
 
     TaskCancelled (BaseException) the stop signal, raised inside a task at a checkpoint
+    StoreWarning (UserWarning)    a store works, but what it stands on cannot be trusted
 
 Messages say what was wrong, what was expected and what to do.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "ResultUnavailable",
     "StillRunning",
     "StoreError",
+    "StoreWarning",
     "TaskCancelled",
     "TaskError",
     "TaskExecutionError",
@@ -136,6 +138,13 @@ class ControllerClosed(TaskError, RuntimeError):
 
 class StoreError(TaskError):
     """The store could not read or write. Tasks go on; see ``controller.persist_failures``."""
+
+
+class StoreWarning(UserWarning):
+    """A store works, but what it stands on is known to lose data: an SQLite library, a network file system.
+
+    You get it once in a process, when the store is opened, with the fix. To go without: ``warnings.simplefilter``.
+    """
 
 
 class ConcurrencyConflict(StoreError):

@@ -1,0 +1,207 @@
+"""Records, trails, attempts and output in SQL tables, whatever the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from chongming_task.core.ports import Touch, Write
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
+from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.errors import ConcurrencyConflict, StoreError
+from chongming_task.stores.batch import Batch, batch_of
+from chongming_task.stores.codec import (
+    attempt_from,
+    line_from,
+    progress_text,
+    task_from,
+    to_json,
+    to_micros,
+    transition_from,
+)
+from chongming_task.stores.database import Database, Session
+from chongming_task.stores.sql_output import append_lines
+
+__all__ = ["SqlRecords"]
+
+_ENDED = sorted(status.value for status in TERMINAL)
+_IDS_TOLD = 200  # with one change; a reader who is told none looks at everything
+
+
+class SqlRecords:
+    """The half of a store that keeps records.
+
+    Args:
+        database: Where the tables are.
+    """
+
+    durable = True
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        if not writes:
+            return []
+        ids = sorted({write.snapshot.task_id for write in writes})
+
+        def work(session: Session) -> Batch:
+            session.serialize()
+            batch = batch_of(writes, {str(row[0]): int(row[1]) for row in session.all("versions", ids=ids)})
+            _store(session, batch)
+            return batch
+
+        return self._database.write(work, tell=lambda batch: _told([*batch.new, *batch.changed])).conflicts
+
+    def touch(self, touches: Sequence[Touch]) -> None:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        if not touches:
+            return
+        ordered = sorted(touches, key=attrgetter("task_id"))  # all lock records in the same order
+        rows = [_touch_row(touch) for touch in ordered]
+        notes = [(touch.note[1], touch.task_id, touch.note[0]) for touch in ordered if touch.note is not None]
+
+        def work(session: Session) -> None:
+            session.many("touch_task", rows)
+            if notes:
+                session.many("note_attempt", notes)
+
+        self._database.write(work, tell=lambda _: _told([touch.task_id for touch in ordered]))
+
+    def append_output(self, lines: Sequence[OutputLine]) -> None:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        if not lines:
+            return
+        ordered = sorted(lines, key=attrgetter("task_id"))  # stable: each record's lines stay in order
+        by_task = {task_id: list(group) for task_id, group in groupby(ordered, attrgetter("task_id"))}
+        self._database.write(lambda session: append_lines(session, by_task), tell=lambda _: _told(list(by_task)))
+
+    def output(self, task_id: str, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._database.read() as session:
+            if limit is None:
+                rows = session.all("output", task_id=task_id, after=after)
+            else:
+                rows = session.all("newest_output", task_id=task_id, after=after, limit=max(limit, 0))[::-1]
+        return list(map(line_from, rows))
+
+    def get(self, task_id: str) -> TaskSnapshot | None:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._database.read() as session:
+            rows = session.all("tasks", "with_id", task_id=task_id)
+        return task_from(rows[0]) if rows else None
+
+    def query(self, query: TaskQuery) -> list[TaskSnapshot]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        parts = _conditions(query)
+        if query.limit is None:
+            parts["oldest_first"] = {}
+        else:
+            parts["newest_first"] = {"limit": query.limit}
+        values = {key: value for part in parts.values() for key, value in part.items()}
+        with self._database.read() as session:
+            rows = session.all("tasks", *parts, **values)
+        if query.limit is not None:
+            rows.reverse()
+        return list(map(task_from, rows))
+
+    def counts(self, pipeline_run_id: str | None = None) -> dict[TaskStatus, int]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._database.read() as session:
+            if pipeline_run_id is None:
+                rows = session.all("counts")
+            else:
+                rows = session.all("counts_of_run", run=pipeline_run_id)
+        return {TaskStatus(status): int(count) for status, count in rows}
+
+    def transitions(self, task_id: str, since_version: int = 0) -> list[Transition]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._database.read() as session:
+            rows = session.all("transitions", task_id=task_id, after=since_version)
+        return list(map(transition_from, rows))
+
+    def attempts(self, task_id: str) -> list[AttemptRecord]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._database.read() as session:
+            rows = session.all("attempts", task_id=task_id)
+        return list(map(attempt_from, rows))
+
+    def prune(self, keep_terminal: int) -> int:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+
+        def work(session: Session) -> int:
+            session.serialize()
+            excess = int(session.all("count_ended", status=_ENDED)[0][0]) - max(keep_terminal, 0)
+            if excess <= 0:
+                return 0
+            ids = [row[0] for row in session.all("oldest_ended", status=_ENDED, excess=excess)]
+            session.run("drop_tasks", ids=ids)  # first: the trail goes with its record only
+            for table in ("transitions", "tags", "attempts", "output", "output_sizes", "commands"):
+                session.run(f"drop_{table}", ids=ids)
+            return len(ids)
+
+        return self._database.write(work, tell=lambda gone: "" if gone else None)
+
+    def close(self) -> None:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        self._database.close()
+
+    def __reduce__(self) -> str:
+        raise StoreError("a store holds connections and cannot be sent to another process: open it there")
+
+
+def _store(session: Session, batch: Batch) -> None:
+    if batch.new:
+        session.many("add_task", batch.new.values())
+    if batch.changed:
+        session.many("change_task", batch.changed.values())
+    if batch.tags:
+        session.many("add_tag", batch.tags)
+    if batch.transitions:
+        session.many("add_transition", batch.transitions)
+    if batch.cleared:
+        ids = sorted(batch.cleared)
+        for table in ("attempts", "output", "output_sizes"):
+            session.run(f"drop_{table}", ids=ids)
+    if batch.attempts:
+        session.many("put_attempt", batch.attempts.values())
+    for answer in batch.answers:
+        session.run(
+            "complete_command",
+            id=answer.command_id,
+            owner=answer.owner,
+            now=to_micros(answer.at),
+            outcome=to_json(answer.outcome),
+        )
+
+
+def _touch_row(touch: Touch) -> tuple[Any, ...]:
+    beat = None if touch.heartbeat_at is None else to_micros(touch.heartbeat_at)
+    until = None if touch.lease_until is None else to_micros(touch.lease_until)
+    return progress_text(touch.progress), beat, until, touch.abandoned, touch.task_id
+
+
+def _told(ids: list[str]) -> str | None:
+    if not ids:
+        return None
+    return ",".join(ids) if len(ids) <= _IDS_TOLD else ""
+
+
+def _conditions(query: TaskQuery) -> dict[str, Mapping[str, Any]]:
+    """The parts of the WHERE clause, each with its parameters."""
+    parts: dict[str, Mapping[str, Any]] = {}
+    if query.status is not None:
+        parts["with_status"] = {"status": sorted(status.value for status in query.status)}
+    if query.tag is not None:
+        parts["with_tag"] = {"tag": query.tag}
+    if query.name_prefix is not None:
+        parts["with_prefix"] = {"prefix": query.name_prefix}
+    if query.pipeline_run_id is not None:
+        parts["with_run"] = {"run": query.pipeline_run_id}
+    if query.buckets is not None:
+        parts["with_bucket"] = {"buckets": sorted(query.buckets)}
+    return parts

@@ -1,0 +1,126 @@
+"""An SQLite file as the database of a store: every write is BEGIN IMMEDIATE, on the one connection that writes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from chongming_task.errors import StoreError
+from chongming_task.stores.queries import queries
+from chongming_task.stores.sqlite_connections import Connections, wrapped
+from chongming_task.stores.sqlite_watch import SqliteWatch
+
+__all__ = ["SqliteDatabase", "SqliteSession"]
+
+T = TypeVar("T")
+_SQL = queries("sqlite.sql")
+
+
+class SqliteSession:
+    """Runs named queries on a connection.
+
+    Args:
+        connection: In autocommit mode.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, *names: str, **params: Any) -> list[Sequence[Any]]:
+        """See ``database.Session``."""
+        return self._connection.execute(_joined(names), _bound(params)).fetchall()
+
+    def run(self, *names: str, **params: Any) -> int:
+        """See ``database.Session``."""
+        return self._connection.execute(_joined(names), _bound(params)).rowcount
+
+    def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """See ``database.Session``."""
+        self._connection.executemany(_SQL[name], rows)
+
+    def serialize(self) -> None:
+        """See ``database.Session``. BEGIN IMMEDIATE has done it."""
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return _SQL[names[0]] if len(names) == 1 else "\n".join(_SQL[name] for name in names)
+
+
+def _bound(params: dict[str, Any]) -> dict[str, Any]:
+    return {key: json.dumps(value) if isinstance(value, list) else value for key, value in params.items()}
+
+
+class SqliteDatabase:
+    """See ``database.Database``.
+
+    Args:
+        connections: To the file.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._watch = SqliteWatch(connections)
+        self._lock = threading.Lock()  # guards the writer
+        self._writer: sqlite3.Connection | None = None
+
+    @contextmanager
+    def read(self) -> Iterator[SqliteSession]:
+        """See ``database.Database``."""
+        with wrapped(self._connections.path), self._connections.reader() as connection:
+            yield SqliteSession(connection)
+
+    def write(self, work: Callable[[SqliteSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
+        """See ``database.Database``."""
+        with self._lock, wrapped(self._connections.path):
+            connection = self._ready()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                made = work(SqliteSession(connection))
+                connection.execute("COMMIT")
+            except BaseException:
+                self._roll_back(connection)
+                raise
+        self._watch.wake()
+        return made
+
+    def _ready(self) -> sqlite3.Connection:
+        """The connection that writes, to the file that stands at the path."""
+        if self._connections.closed:
+            raise StoreError(f"{self._connections.path}: this store is closed; open it anew")
+        if self._connections.read_only:
+            raise StoreError(f"{self._connections.path}: this store was opened read-only")
+        try:
+            self._connections.check_file()
+        except StoreError:
+            self._drop_writer()
+            raise
+        if self._writer is None:
+            self._writer = self._connections.open(writes=True)
+        return self._writer
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except sqlite3.Error:  # the error that led here is what the caller must hear
+            self._drop_writer()
+
+    def _drop_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def wait(self, timeout: float, seen: int | None) -> int:
+        """See ``database.Database``."""
+        return self._watch.wait(timeout, seen)
+
+    def close(self) -> None:
+        """See ``database.Database``."""
+        self._connections.close()
+        self._watch.close()
+        with self._lock:
+            self._drop_writer()
