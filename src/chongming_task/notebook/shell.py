@@ -10,7 +10,10 @@ __all__ = ["SHELL", "Shell", "hear_clicks_while_a_cell_runs"]
 
 
 class Shell:
-    """Whether the main shell runs a cell. Without IPython it never does."""
+    """Whether the main shell runs a cell. Without IPython it never does.
+
+    Subshells run their cells on threads of their own and trigger the same events: those are passed over.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,26 +27,33 @@ class Shell:
         return None if self._busy else self._idle_since
 
     def watch(self) -> None:
-        """Begins to follow the cells of this kernel. Called from a cell, so one is running now."""
+        """Begins to follow the cells of this kernel. Called from a cell, so one is running now, unless a subshell calls."""
         ipython = _ipython()
         with self._lock:
             if ipython is None or ipython is self._watching:
                 return
             self._watching = ipython
-            self._busy = True
+            self._busy = _on_main_thread()
         ipython.events.register("pre_execute", self._began)
         ipython.events.register("post_execute", self._ended)
 
     def _began(self) -> None:
-        self._busy = True
+        if _on_main_thread():
+            self._busy = True
 
     def _ended(self) -> None:
-        self._busy = False
-        self._idle_since = time.monotonic()
+        if _on_main_thread():
+            self._busy = False
+            self._idle_since = time.monotonic()
 
 
 SHELL = Shell()
 """The one shell of this process."""
+
+
+def _on_main_thread() -> bool:
+    """Whether this is the thread of the main shell: ipykernel runs it on the process's main thread."""
+    return threading.current_thread() is threading.main_thread()
 
 
 def _ipython() -> Any:
