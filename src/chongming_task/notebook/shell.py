@@ -27,7 +27,7 @@ class Shell:
         return None if self._busy else self._idle_since
 
     def watch(self) -> None:
-        """Begins to follow the cells of this kernel. Called from a cell, so one is running now, unless a subshell calls."""
+        """Begins to follow the cells of this kernel. Called from a cell: one runs now, unless a subshell calls."""
         ipython = _ipython()
         with self._lock:
             if ipython is None or ipython is self._watching:
