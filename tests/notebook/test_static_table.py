@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from html.parser import HTMLParser
 
 from chongming_task.core.states import TaskStatus
@@ -9,6 +10,7 @@ from chongming_task.notebook.rows import make_row
 from chongming_task.notebook.static_table import html_table, summary_line, text_table
 from tests.notebook.sample_tasks import NOW, ended, one_of_each, running, task
 
+SHOWN = datetime(2026, 11, 30, 12, 3)
 EPOCH = round(NOW.timestamp() * 1000)
 ROWS = [make_row(each, EPOCH) for each in one_of_each()]
 COUNTS = {"running": 4, "failed": 2, "succeeded": 21}
@@ -20,11 +22,27 @@ def test_the_summary_counts_in_the_order_of_the_statuses():
     assert summary_line("", {"queued": 1}) == "Tasks: 1 task, 1 queued"
 
 
+def test_no_tasks_is_not_told_as_a_count():
+    """A panel is mostly shown before the first task is submitted; "0 tasks" would read as a fact of today."""
+    assert summary_line("quickstart", {}) == "quickstart: no tasks yet"
+
+
+def test_both_tables_say_when_they_were_true_and_where_to_see_more():
+    """They stay in the file as they were when they were shown."""
+    shown = datetime(2026, 11, 30, 12, 3, 59)
+    note = "as of 2026-11-30 12:03 (when this was shown); open the notebook with its kernel for the live view"
+    for counts, rows in (({}, []), (COUNTS, ROWS)):
+        assert text_table("etl", counts, rows, 0, shown).splitlines()[1] == note
+        assert f"<p>{note}</p>" in html_table("etl", counts, rows, 0, shown)
+        assert "0 tasks" not in text_table("etl", counts, rows, 0, shown)
+
+
 def test_the_text_table_is_aligned():
     """One line a task, under its heading."""
     rows = [make_row(running(1, "a", 62), EPOCH), make_row(ended(2, "longer name", TaskStatus.FAILED, 3600), EPOCH)]
-    assert text_table("etl", {"running": 1, "failed": 1}, rows, 0).splitlines() == [
+    assert text_table("etl", {"running": 1, "failed": 1}, rows, 0, SHOWN).splitlines() == [
         "etl: 2 tasks, 1 running, 1 failed",
+        "as of 2026-11-30 12:03 (when this was shown); open the notebook with its kernel for the live view",
         "status     name         progress  try  time",
         "● running  a                      1/3  1:02",
         "✕ failed   longer name            1/1  0:05",
@@ -34,7 +52,7 @@ def test_the_text_table_is_aligned():
 def test_what_is_asked_for_is_told():
     """A pause that has not come true is not shown as one."""
     (row,) = [row for row in ROWS if row.name == "parse http/"]
-    assert "pausing (asked: pause)" in text_table("etl", COUNTS, [row], 0)
+    assert "pausing (asked: pause)" in text_table("etl", COUNTS, [row], 0, SHOWN)
 
 
 def test_markup_in_texts_stays_text():
@@ -50,19 +68,19 @@ def test_markup_in_texts_stays_text():
             assert not attrs
 
     tags = Tags()
-    tags.feed(html_table("<script>x</script>", COUNTS, ROWS, 0))
+    tags.feed(html_table("<script>x</script>", COUNTS, ROWS, 0, SHOWN))
     assert tags.seen == {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_control_characters_reach_no_terminal():
     """Neither escapes nor line breaks."""
     row = make_row(task(1, "a\x1b[31m\nb\r\x00c"), EPOCH)
-    line = text_table("etl", {"queued": 1}, [row], 0).splitlines()[2]
+    line = text_table("etl", {"queued": 1}, [row], 0, SHOWN).splitlines()[3]
     assert line == "○ queued  a [31m b  c"
 
 
 def test_a_long_table_is_cut_and_says_so():
     """The saved notebook stays small."""
     rows = [make_row(task(n, f"n{n}"), EPOCH) for n in range(500)]
-    assert text_table("etl", {"queued": 500}, rows, 0).splitlines()[-1] == "… and 440 more"
-    assert html_table("etl", {"queued": 500}, rows, 0).count("<tr>") == 61
+    assert text_table("etl", {"queued": 500}, rows, 0, SHOWN).splitlines()[-1] == "… and 440 more"
+    assert html_table("etl", {"queued": 500}, rows, 0, SHOWN).count("<tr>") == 61

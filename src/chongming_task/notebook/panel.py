@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -146,7 +147,9 @@ class Panel(anywidget.AnyWidget):
     def _tables(self) -> dict[str, str]:
         feed = self._feed
         rows = [feed.row(number) for number in feed.in_display_order()]
-        shown = (feed.title, feed.counts(), rows, _unix_ms() - feed.epoch_ms)
+        now_ms = _unix_ms()
+        shown_at = datetime.fromtimestamp(now_ms / 1000).astimezone()
+        shown = (feed.title, feed.counts(), rows, now_ms - feed.epoch_ms, shown_at)
         return {"text/plain": text_table(*shown), "text/html": html_table(*shown)}
 
     def close(self) -> None:

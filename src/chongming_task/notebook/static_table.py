@@ -1,8 +1,12 @@
-"""Tables that need no widget: what a front end without widgets, a converted notebook or a terminal shows."""
+"""Tables that need no widget: what a front end without widgets, a converted notebook or a terminal shows.
+
+They are made once, when a panel is shown, and stay in the file like that: each says of when it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from html import escape
 
 from chongming_task.core.states import TaskStatus
@@ -38,12 +42,12 @@ _GLYPHS: Mapping[TaskStatus, str] = {
 def summary_line(title: str, counts: Mapping[str, int]) -> str:
     """``nightly-etl: 480 tasks, 8 running, 3 failed, 312 succeeded``."""
     total = sum(counts.values())
-    parts = [f"{total:,} {'task' if total == 1 else 'tasks'}"]
+    parts = [f"{total:,} {'task' if total == 1 else 'tasks'}" if total else "no tasks yet"]
     parts += [f"{counts[status]:,} {_word(status)}" for status in TaskStatus if counts.get(status)]
     return f"{title or 'Tasks'}: {', '.join(parts)}"
 
 
-def text_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_ms: int) -> str:
+def text_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_ms: int, shown_at: datetime) -> str:
     """The tasks as aligned text.
 
     Args:
@@ -51,14 +55,15 @@ def text_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_m
         counts: How many tasks are in each status.
         rows: In the order to show; at most ``ROWS_SHOWN`` are.
         now_ms: The rows' present, on their own clock.
+        shown_at: The same moment as the reader's clock tells it.
     """
     lines = [_HEADINGS, *(_cells(row, now_ms) for row in rows[:ROWS_SHOWN])] if rows else []
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))] if lines else []
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join([summary_line(title, counts), *table, *_rest(counts, rows)])
+    return "\n".join([summary_line(title, counts), _as_of(shown_at), *table, *_rest(counts, rows)])
 
 
-def html_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_ms: int) -> str:
+def html_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_ms: int, shown_at: datetime) -> str:
     """The tasks as an HTML table without style or script, every text escaped.
 
     Args:
@@ -66,6 +71,7 @@ def html_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_m
         counts: How many tasks are in each status.
         rows: In the order to show; at most ``ROWS_SHOWN`` are.
         now_ms: The rows' present, on their own clock.
+        shown_at: The same moment as the reader's clock tells it.
     """
     head = "".join(f"<th>{heading}</th>" for heading in _HEADINGS)
     body = "".join(
@@ -73,7 +79,14 @@ def html_table(title: str, counts: Mapping[str, int], rows: Sequence[Row], now_m
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
     rest = "".join(f"<p>{line}</p>" for line in _rest(counts, rows))
-    return f"<div><p><b>{escape(summary_line(title, counts))}</b></p>{table}{rest}</div>"
+    heading = f"<p><b>{escape(summary_line(title, counts))}</b></p><p>{_as_of(shown_at)}</p>"
+    return f"<div>{heading}{table}{rest}</div>"
+
+
+def _as_of(shown_at: datetime) -> str:
+    """With the date, for a file is mostly read on another day."""
+    when = shown_at.strftime("%Y-%m-%d %H:%M")
+    return f"as of {when} (when this was shown); open the notebook with its kernel for the live view"
 
 
 def _rest(counts: Mapping[str, int], rows: Sequence[Row]) -> list[str]:
