@@ -1,5 +1,5 @@
 """For tests of your own: a fake clock, an executor that obeys by hand, an audit that checks what a store holds,
-and the contract that every executor keeps.
+and the contracts that every executor and every store keep.
 
 With these a whole scenario runs in one thread, in milliseconds, without sleeping::
 
@@ -19,6 +19,7 @@ from chongming_task.testing.audit import AuditError, check_audit
 from chongming_task.testing.clock import FakeClock
 from chongming_task.testing.executor_contract import ExecutorContract
 from chongming_task.testing.manual_executor import ManualExecution, ManualExecutor
+from chongming_task.testing.store_contract import StoreContract
 
 __all__ = [
     "AuditError",
@@ -27,5 +28,6 @@ __all__ = [
     "ManualDriver",
     "ManualExecution",
     "ManualExecutor",
+    "StoreContract",
     "check_audit",
 ]
