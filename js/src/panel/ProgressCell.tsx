@@ -1,6 +1,7 @@
 /** How far a task has come; or what went wrong; or that a click still waits. */
 
-import { percent, quantity, rate, roughly } from "../format.ts";
+import { percent, quantity, roughly } from "../format.ts";
+import { rowLeft } from "../tasks/forecast.ts";
 import { fraction } from "../tasks/order.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
@@ -65,9 +66,6 @@ function amount(table: TaskTable, row: number): string {
 
 /** "9 s" while it runs and its speed is known. */
 function remaining(table: TaskTable, row: number): string {
-  if (table.status(row) !== "running" || table.stopped) return "";
-  const perSecond = table.speeds.rate(row);
-  if (perSecond === null) return "";
-  const left = (table.columns.total[row] ?? 0) - (table.columns.done[row] ?? 0);
-  return left > 0 ? roughly((left / perSecond) * 1000) : rate(perSecond, table.columns.unit[row] ?? "");
+  const left = rowLeft(table, row);
+  return left === null ? "" : roughly(left);
 }

@@ -1,9 +1,8 @@
 /** The first line: what it is, how far it has come, how fast, how long still. */
 
 import { count, rate, roughly } from "../format.ts";
-import { ENDED } from "../tasks/statuses.ts";
+import { forecast } from "../tasks/forecast.ts";
 import type { TaskTable } from "../tasks/table.ts";
-import { STATUSES, type Status } from "../wire/protocol.ts";
 
 export function Summary({ name, table }: { name: string; table: TaskTable }) {
   return (
@@ -18,18 +17,13 @@ export function Summary({ name, table }: { name: string; table: TaskTable }) {
   );
 }
 
-/** 312/480, 4.1/s, 41 s left: the last two only while tasks run and enough have ended to tell. */
+/** 312/480, 4.1/s, 41 s left: the last two only where they can be known. */
 export function figures(table: TaskTable): string[] {
   const total = table.total();
   if (total === 0) return [];
-  const done = `${count(table.counts.succeeded ?? 0)}/${count(total)} done`;
-  const ended = sum(table, (status) => ENDED.has(status));
-  const running = sum(table, (status) => status === "running" || status === "starting");
-  const perSecond = running > 0 && !table.stopped ? table.endings.rate(table.now()) : null;
-  if (perSecond === null || perSecond <= 0) return [done];
-  return [done, rate(perSecond), `${roughly(((total - ended) / perSecond) * 1000)} left`];
-}
-
-function sum(table: TaskTable, which: (status: Status) => boolean): number {
-  return STATUSES.reduce((all, status) => all + (which(status) ? (table.counts[status] ?? 0) : 0), 0);
+  const { rate: perSecond, left, whole } = forecast(table);
+  const parts = [`${count(table.counts.succeeded ?? 0)}/${count(total)} done`];
+  if (perSecond !== null) parts.push(rate(perSecond));
+  if (left !== null) parts.push(`${roughly(left)} left${whole ? "" : " in the queue"}`);
+  return parts;
 }
