@@ -16,15 +16,24 @@ function rounded(value: number, wholeFrom: number): string {
   return (Math.abs(value) >= wholeFrom || Number.isInteger(value) ? integers : oneDecimal).format(value);
 }
 
-/** 0:07, 1:02, 1:02:03, 3 d 4 h. */
-export function elapsed(ms: number): string {
+/**
+ * 0.4 s, 0:12, 1:02, 1:02:03, 3 d 4 h.
+ *
+ * @param counting - whether it still grows: tenths of a second would only flicker then
+ */
+export function elapsed(ms: number, counting = false): string {
   const seconds = Math.floor(Math.max(ms, 0) / 1000);
+  if (seconds < 10) return counting || ms <= 0 ? `${seconds} s` : tenths(ms);
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
   const two = (value: number) => String(value).padStart(2, "0");
   if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
   if (hours > 0) return `${hours}:${two(minutes % 60)}:${two(seconds % 60)}`;
   return `${minutes}:${two(seconds % 60)}`;
+}
+
+function tenths(ms: number): string {
+  return ms < 100 ? "<0.1 s" : `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
 }
 
 /** 9 s, 4 min, 2 h 10 min: as coarse as a guess deserves. */

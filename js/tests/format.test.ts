@@ -2,14 +2,23 @@ import { expect, test } from "vitest";
 import { ago, clockTime, count, elapsed, percent, quantity, rate, roughly } from "../src/format.ts";
 
 test("elapsed time grows from minutes to hours to days", () => {
-  expect([0, 7_000, 62_000, 3_723_000, 2 * 86_400_000 + 4 * 3_600_000].map(elapsed)).toEqual([
-    "0:00",
-    "0:07",
-    "1:02",
-    "1:02:03",
-    "2 d 4 h",
+  const times = [10_000, 62_000, 3_723_000, 2 * 86_400_000 + 4 * 3_600_000];
+  expect(times.map((time) => elapsed(time))).toEqual(["0:10", "1:02", "1:02:03", "2 d 4 h"]);
+});
+
+test("a short time is told to the tenth of a second", () => {
+  expect([-500, 0, 4, 420, 7_000, 9_999].map((time) => elapsed(time))).toEqual([
+    "0 s",
+    "0 s",
+    "<0.1 s",
+    "0.4 s",
+    "7.0 s",
+    "9.9 s",
   ]);
-  expect(elapsed(-500)).toBe("0:00");
+});
+
+test("a short time that still runs counts whole seconds: tenths would only flicker", () => {
+  expect([0, 420, 7_900, 12_000].map((time) => elapsed(time, true))).toEqual(["0 s", "0 s", "7 s", "0:12"]);
 });
 
 test("a guess is as coarse as it deserves", () => {

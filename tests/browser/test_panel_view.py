@@ -319,6 +319,15 @@ def test_clocks_tick_in_the_browser(show, page):
     panel.row("a").get_by_text("1:05").wait_for()
 
 
+def test_short_tasks_say_how_short(show):
+    """Tenths once the time stands, whole seconds while it runs."""
+    panel = show(
+        [ended(1, "a", S.SUCCEEDED, 9, now(), started_at=now() - timedelta(seconds=9.42)), running(2, "b", 3, now())]
+    )
+    assert re.fullmatch(r"0\.4 s", panel.row("a").locator(".cmt-col-time").inner_text())
+    assert re.fullmatch(r"\d s", panel.row("b").locator(".cmt-col-time").inner_text())
+
+
 def test_a_silent_kernel_is_called_gone_and_buttons_say_so(show, page):
     """After its pings stayed away and a call was not answered."""
     page.clock.install()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from html.parser import HTMLParser
 
+import pytest
+
 from chongming_task.core.states import TaskStatus
 from chongming_task.notebook.rows import make_row
 from chongming_task.notebook.static_table import html_table, summary_line, text_table
@@ -45,8 +47,18 @@ def test_the_text_table_is_aligned():
         "as of 2026-11-30 12:03 (when this was shown); open the notebook with its kernel for the live view",
         "status     name         progress  try  time",
         "● running  a                      1/3  1:02",
-        "✕ failed   longer name            1/1  0:05",
+        "✕ failed   longer name            1/1  5.0 s",
     ]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "told"),
+    [(4, "<0.1 s"), (420, "0.4 s"), (9_999, "9.9 s"), (10_000, "0:10"), (3_723_000, "1:02:03")],
+)
+def test_a_short_time_is_told_to_the_tenth(milliseconds, told):
+    """As the panel does."""
+    row = ROWS[9]._replace(started=0, ended=milliseconds)
+    assert text_table("etl", COUNTS, [row], 0, SHOWN).splitlines()[3].endswith(told)
 
 
 def test_what_is_asked_for_is_told():

@@ -79,7 +79,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
         {(columns.attempt[row] ?? 0) > 0 ? `${columns.attempt[row]}/${columns.tries_max[row]}` : ""}
       </div>
       <div class="cmt-cell cmt-col-time" role="gridcell">
-        {time === null ? "" : elapsed(time)}
+        {time === null ? "" : elapsed(time, columns.ended[row] == null)}
       </div>
       <Actions session={session} row={row} reachable={reachable} />
     </div>

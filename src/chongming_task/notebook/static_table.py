@@ -124,7 +124,10 @@ def _progress(row: Row) -> str:
 def _time(row: Row, now_ms: int) -> str:
     if row.started is None:
         return ""
-    minutes, seconds = divmod(max((row.ended if row.ended is not None else now_ms) - row.started, 0) // 1000, 60)
+    milliseconds = max((row.ended if row.ended is not None else now_ms) - row.started, 0)
+    if milliseconds < 10_000:
+        return "<0.1 s" if milliseconds < 100 else f"{milliseconds // 100 / 10:.1f} s"
+    minutes, seconds = divmod(milliseconds // 1000, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
