@@ -328,6 +328,22 @@ def test_short_tasks_say_how_short(show):
     assert re.fullmatch(r"\d s", panel.row("b").locator(".cmt-col-time").inner_text())
 
 
+def test_bars_show_what_their_percentages_say(show):
+    """At once: a transition lags behind reports that come eight times a second."""
+    panel = show([running(1, "a", 5, now(), progress=Progress(10, 100))])
+    panel.row("a").get_by_text("10%").wait_for()
+    panel.change(running(1, "a", 5, now(), progress=Progress(90, 100)))
+    panel.page.wait_for_function("document.querySelector('.cmt-percent').textContent === '90%'")
+    part = panel.page.evaluate(
+        "document.querySelector('.cmt-fill').offsetWidth / document.querySelector('.cmt-meter').offsetWidth"
+    )
+    assert part == pytest.approx(0.9, abs=0.02)
+    moving = (
+        "[...document.querySelectorAll('.cmt-panel *')].filter(e => getComputedStyle(e).transitionDuration !== '0s')"
+    )
+    assert panel.page.evaluate(f"{moving}.length") == 0
+
+
 def test_a_silent_kernel_is_called_gone_and_buttons_say_so(show, page):
     """After its pings stayed away and a call was not answered."""
     page.clock.install()
