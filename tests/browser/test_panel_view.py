@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.states import RequestedAction, TaskStatus
 from chongming_task.notebook.feed import Feed
@@ -326,6 +327,16 @@ def test_short_tasks_say_how_short(show):
     )
     assert re.fullmatch(r"0\.4 s", panel.row("a").locator(".cmt-col-time").inner_text())
     assert re.fullmatch(r"\d s", panel.row("b").locator(".cmt-col-time").inner_text())
+
+
+def test_a_stopped_task_says_how_far_it_came(show):
+    """The reason that repeats its status is a tooltip."""
+    came = Progress(7, 1_914, "files", None, now())
+    why = Failure(FailureKind.CANCELLED, "stopped at a checkpoint")
+    panel = show([ended(1, "a", S.STOPPED, 5, now(), progress=came, failure=why)])
+    cell = panel.row("a").locator(".cmt-col-progress")
+    assert cell.inner_text() == "7/1,914 files"
+    assert cell.locator("[title]").get_attribute("title") == "7/1,914 files · stopped at a checkpoint"
 
 
 def test_bars_show_what_their_percentages_say(show):

@@ -61,6 +61,18 @@ def test_a_short_time_is_told_to_the_tenth(milliseconds, told):
     assert text_table("etl", COUNTS, [row], 0, SHOWN).splitlines()[3].endswith(told)
 
 
+def test_a_stopped_task_says_how_far_it_came():
+    """The reason mostly repeats the status, and stands only where nothing else is known."""
+    (stopped,) = [row for row in ROWS if row.name == "parse old/"]
+    came = stopped._replace(done=7, total=1914, unit="files")
+    lines = text_table("etl", COUNTS, [stopped, came], 0, SHOWN).splitlines()[3:5]
+    assert ["stopped by ana" in lines[0], "7/1,914 files" in lines[1], "stopped by ana" in lines[1]] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_what_is_asked_for_is_told():
     """A pause that has not come true is not shown as one."""
     (row,) = [row for row in ROWS if row.name == "parse http/"]

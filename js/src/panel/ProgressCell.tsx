@@ -1,20 +1,21 @@
 /** How far a task has come; or what went wrong; or that a click still waits. */
 
-import { percent, quantity, roughly } from "../format.ts";
+import { percent, roughly } from "../format.ts";
 import { rowLeft } from "../tasks/forecast.ts";
 import { fraction } from "../tasks/order.ts";
+import { amount, trouble } from "../tasks/row_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { PanelSession } from "./session.ts";
-import { STILL_RUNNING, WAITING } from "./words.ts";
+import { WAITING } from "./words.ts";
 
 export function ProgressCell({ session, row }: { session: PanelSession; row: number }) {
   const { table } = session;
   const waiting = session.waitingVerb(row);
   if (waiting !== null) return <Words text={WAITING} hint={`${waiting}: ${WAITING}`} kind="waiting" />;
   const { status } = table.situation(row);
-  const trouble = troubleText(table, row);
-  if (trouble !== null) return <Words text={trouble} kind="trouble" />;
+  const told = trouble(table, row);
+  if (told !== null) return <Words {...told} kind={STATUS_LOOKS[status].tone === "grey" ? "quiet" : "trouble"} />;
   if (status === "succeeded") return <Words text={amount(table, row)} kind="quiet" />;
   const part = fraction(table, row);
   if (part === null) return <Words text={amount(table, row) || (table.columns.note[row] ?? "")} kind="quiet" />;
@@ -43,25 +44,6 @@ function Words({ text, kind, hint = text }: { text: string; kind: string; hint?:
       {text}
     </span>
   );
-}
-
-/** Why a task failed, is lost, waits for its next try, or was ended by something else. */
-function troubleText(table: TaskTable, row: number): string | null {
-  const { status } = table.situation(row);
-  if (table.columns.abandoned[row] && status === "lost") return STILL_RUNNING;
-  const tells = ["failed", "lost", "retry_wait", "cancelled", "skipped", "stopped"].includes(status);
-  return tells ? (table.columns.failure[row] ?? null) : null;
-}
-
-/** "1,240 rows", "48/60 files". */
-function amount(table: TaskTable, row: number): string {
-  const { done, total, unit } = table.columns;
-  const value = done[row] ?? null;
-  if (value === null) return "";
-  const whole = total[row] ?? null;
-  return [whole === null ? quantity(value) : `${quantity(value)}/${quantity(whole)}`, unit[row]]
-    .filter(Boolean)
-    .join(" ");
 }
 
 /** "9 s" while it runs and its speed is known. */

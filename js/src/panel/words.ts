@@ -23,7 +23,6 @@ export const EMPTY = "No tasks yet. controller.submit(my_task) starts one.";
 export const LOADING = "Waiting for the kernel…";
 export const NOTHING_MATCHES = "No task matches.";
 export const WAITING = "waiting for the kernel";
-export const STILL_RUNNING = "still running in the background";
 export const KERNEL_GONE = "the kernel is gone";
 
 export function tasks(number: number): string {

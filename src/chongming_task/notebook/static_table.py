@@ -38,6 +38,9 @@ _GLYPHS: Mapping[TaskStatus, str] = {
     TaskStatus.LOST: "?",
 }
 
+# Their failure mostly repeats the status: how far they came says more.
+_ENDED_BY_HAND = frozenset({TaskStatus.STOPPED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
+
 
 def summary_line(title: str, counts: Mapping[str, int]) -> str:
     """``nightly-etl: 480 tasks, 8 running, 3 failed, 312 succeeded``."""
@@ -113,10 +116,15 @@ def _word(status: TaskStatus | str) -> str:
 def _progress(row: Row) -> str:
     if row.abandoned and status_of(row) is TaskStatus.LOST:
         return "still running in the background"
-    if row.failure is not None:
+    amount = _amount(row)
+    if row.failure is not None and not (amount and status_of(row) in _ENDED_BY_HAND):
         return row.failure
+    return amount or row.note or ""
+
+
+def _amount(row: Row) -> str:
     if row.done is None:
-        return row.note or ""
+        return ""
     amount = f"{row.done:,}" if row.total is None else f"{row.done:,}/{row.total:,}"
     return f"{amount} {row.unit}" if row.unit else amount
 

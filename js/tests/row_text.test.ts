@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { amount, trouble } from "../src/tasks/row_text.ts";
+import { type SampleRow, tableOf } from "./samples.ts";
+
+const FILES = { done: 7, total: 1914, unit: "files" };
+const STOPPED: SampleRow = { status: "stopped", failure: "stopped at a checkpoint" };
+
+const told = (row: SampleRow) => trouble(tableOf([row]), 0);
+
+test("an amount has its total and its unit as far as they are known", () => {
+  const amounts = [FILES, { done: 1240, unit: "行" }, { done: 0.5 }, {}].map((row) =>
+    amount(tableOf([{ status: "running", ...row }]), 0),
+  );
+  expect(amounts).toEqual(["7/1,914 files", "1,240 行", "0.5", ""]);
+});
+
+test("what was ended by hand says how far it came, and the reason only when asked", () => {
+  expect(told({ ...STOPPED, ...FILES })).toEqual({
+    text: "7/1,914 files",
+    hint: "7/1,914 files · stopped at a checkpoint",
+  });
+  expect(told(STOPPED)).toEqual({ text: "stopped at a checkpoint", hint: "stopped at a checkpoint" });
+  expect(told({ ...STOPPED, status: "cancelled", ...FILES })?.text).toBe("7/1,914 files");
+});
+
+test("what failed says why, however far it came", () => {
+  expect(told({ status: "failed", failure: "ValueError: no", ...FILES })).toEqual({
+    text: "ValueError: no",
+    hint: "ValueError: no · 7/1,914 files",
+  });
+});
+
+test("a failure of an earlier try says nothing while the next one runs", () => {
+  expect(told({ status: "running", failure: "ValueError: no" })).toBeNull();
+  expect(told({ status: "retry_wait", failure: "ValueError: no" })?.text).toBe("ValueError: no");
+});
