@@ -11,6 +11,7 @@ Layers, each importing only from those below it:
 ``import chongming_task`` loads the standard library only.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.closing import CloseReport
@@ -57,6 +58,7 @@ from chongming_task.errors import (
     ResultUnavailable,
     StillRunning,
     StoreError,
+    StoreWarning,
     TaskCancelled,
     TaskError,
     TaskExecutionError,
@@ -73,6 +75,8 @@ from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from chongming_task.runtime.executors.process import ProcessExecutor
+    from chongming_task.stores.postgres import PostgresTaskStore
+    from chongming_task.stores.sqlite import SqliteTaskStore
 
 __version__ = "0.1.0"
 
@@ -101,6 +105,7 @@ __all__ = [
     "NoBackoff",
     "OutputLine",
     "PipelineRunStatusChanged",
+    "PostgresTaskStore",
     "ProcessExecutor",
     "Progress",
     "ProgressUpdated",
@@ -109,9 +114,11 @@ __all__ = [
     "ResultInvalid",
     "ResultUnavailable",
     "RetryPolicy",
+    "SqliteTaskStore",
     "StateMachine",
     "StillRunning",
     "StoreError",
+    "StoreWarning",
     "TaskCancelled",
     "TaskContext",
     "TaskCreated",
@@ -143,9 +150,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "ProcessExecutor":  # it takes subprocess and pickle: who does not ask for it does not wait for them
-        from chongming_task.runtime.executors.process import ProcessExecutor
+_LAZY = {  # who does not ask for them does not wait for subprocess, pickle, sqlite3 or psycopg
+    "PostgresTaskStore": "chongming_task.stores.postgres",
+    "ProcessExecutor": "chongming_task.runtime.executors.process",
+    "SqliteTaskStore": "chongming_task.stores.sqlite",
+}
 
-        return ProcessExecutor
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -34,7 +34,7 @@ from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
-from chongming_task.stores.memory import MemoryTaskStore
+from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
     from chongming_task.notebook.history import History
@@ -69,7 +69,8 @@ class Controller(Steering, Queries):
     closes.
 
     Args:
-        store: Where records are kept; default: this process's memory.
+        store: Where records are kept: a path, such as ``"runs.db"``, for SQLite; ``"postgresql://..."``; a store object;
+            default: this process's memory.
         executor: Who runs attempts: ``"thread"`` (default), ``"process"``, ``"inline"``, or an executor object.
         max_parallel: How many tasks hold a worker at once; short for a ``ConcurrencyPolicy`` of that size.
         concurrency: All limits; not together with the two short forms.
@@ -104,7 +105,7 @@ class Controller(Steering, Queries):
 
     def __init__(
         self,
-        store: TaskStore | None = None,
+        store: str | os.PathLike[str] | TaskStore | None = None,
         executor: str | Executor = "thread",
         *,
         max_parallel: int | None = None,
@@ -151,7 +152,7 @@ class Controller(Steering, Queries):
         ready = ReadyQueue(limits.max_parallel)
         for key, size in limit_keys(limits, buckets).items():
             ready.set_limit(key, size)
-        engine = Engine(_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
+        engine = Engine(open_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
         self._link = EngineLink(engine, driver or ThreadDriver())
         self._link.driver.start(engine)
         self._captures = capture
@@ -431,11 +432,3 @@ def _executor(executor: str | Executor, clock: Clock) -> Executor:
     if executor not in _EXECUTORS:
         raise ConfigurationError(f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r}")
     return _EXECUTORS[executor](clock.monotonic)
-
-
-def _store(store: TaskStore | None) -> TaskStore:
-    if store is None:
-        return MemoryTaskStore()
-    if isinstance(store, type) or not callable(getattr(store, "commit", None)):
-        raise ConfigurationError(_WANTED.format("store", "None, or one", store))
-    return store

@@ -107,10 +107,11 @@ class SqlCoordination:
         self, owner: str, buckets: Collection[int], *, now: datetime, lease_seconds: float
     ) -> frozenset[int]:
         """See :class:`~chongming_task.core.coordination.BucketLeases`."""
-        wanted = sorted(buckets)  # sorted, as everybody does: nobody waits for a lock that waits for him
+        wanted = sorted(buckets)
         at, until = to_micros(now), to_micros(now + timedelta(seconds=lease_seconds))
 
         def work(session: Session) -> frozenset[int]:
+            session.serialize()
             session.many("claim_bucket", [{"bucket": b, "owner": owner, "until": until, "now": at} for b in wanted])
             return _buckets_of(session, owner) & frozenset(wanted)
 
@@ -121,6 +122,7 @@ class SqlCoordination:
         until = to_micros(now + timedelta(seconds=lease_seconds))
 
         def work(session: Session) -> frozenset[int]:
+            session.serialize()
             session.run("renew_buckets", owner=owner, until=until)
             return _buckets_of(session, owner)
 
@@ -128,12 +130,15 @@ class SqlCoordination:
 
     def release_buckets(self, owner: str, buckets: Collection[int] | None = None) -> int:
         """See :class:`~chongming_task.core.coordination.BucketLeases`."""
-        if buckets is None:
-            return self._database.write(lambda session: session.run("release_buckets", owner=owner))
-        wanted = sorted(buckets)
-        return self._database.write(
-            lambda session: session.run("release_buckets", "of_these_buckets", owner=owner, buckets=wanted)
-        )
+        wanted = None if buckets is None else sorted(buckets)
+
+        def work(session: Session) -> int:
+            session.serialize()
+            if wanted is None:
+                return session.run("release_buckets", owner=owner)
+            return session.run("release_buckets", "of_these_buckets", owner=owner, buckets=wanted)
+
+        return self._database.write(work)
 
     def bucket_leases(self) -> list[BucketLease]:
         """See :class:`~chongming_task.core.coordination.BucketLeases`."""

@@ -139,6 +139,7 @@ class SqlRecords:
             if excess <= 0:
                 return 0
             ids = [row[0] for row in session.all("oldest_ended", status=_ENDED, excess=excess)]
+            session.all("versions", ids=ids)  # locks them, in the order in which everybody does
             session.run("drop_tasks", ids=ids)  # first: the trail goes with its record only
             for table in ("transitions", "tags", "attempts", "output", "output_sizes", "commands"):
                 session.run(f"drop_{table}", ids=ids)

@@ -9,7 +9,7 @@ from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.ports import Write
 from chongming_task.core.records import AttemptRecord, Command, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.states import RequestedAction, TaskStatus
-from chongming_task.core.text import clean
+from chongming_task.core.text import NAME_LIMIT, clean
 
 __all__ = ["AT", "TEXTS", "a_command", "a_line", "a_record", "an_attempt", "an_edge", "born", "full_record", "moment"]
 
@@ -38,7 +38,8 @@ def a_record(task_id: str = "t1", **fields: Any) -> TaskSnapshot:
 
 
 def full_record(task_id: str, text: str) -> TaskSnapshot:
-    """A record with something in every field, and ``text`` wherever text can be."""
+    """A record with something in every field, and ``text`` wherever text can be, as long as it may be there."""
+    long, text = text, clean(text, NAME_LIMIT)
     return TaskSnapshot(
         task_id,
         text,
@@ -52,7 +53,7 @@ def full_record(task_id: str, text: str) -> TaskSnapshot:
         bucket=0,
         bucket_key=text,
         executor=text,
-        inputs={"args": [1, 2.5, None, True, {text: [text]}], "": {}},
+        inputs={"args": [1, 2.5, None, True, {text: [long]}], "": {}},
         status=TaskStatus.STOPPING,
         status_version=7,
         requested_action=RequestedAction.CANCEL,
@@ -68,8 +69,8 @@ def full_record(task_id: str, text: str) -> TaskSnapshot:
         grace_until=datetime(1, 1, 1, tzinfo=UTC),
         last_heartbeat_at=moment(6),
         progress=Progress(1, 2.0, text, text, moment(7)),
-        failure=Failure(FailureKind.NONZERO_EXIT, text, text, text, True, -9),
-        outcome=[text, 0, -1, 1.5, 1e300, 2**53, False, None, {"深": {"er": []}}],
+        failure=Failure(FailureKind.NONZERO_EXIT, long, long, text, True, -9),
+        outcome=[long, 0, -1, 1.5, 1e300, 2**53, False, None, {"深": {"er": []}}],
         owner=text,
         lease_until=moment(8),
         pid=2**31 - 1,

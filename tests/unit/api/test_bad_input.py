@@ -129,7 +129,7 @@ CONTROLLERS = [
     ({"executor": "threads"}, "thread, process, inline"),
     ({"executor": 5}, "executor"),
     ({"executor": ThreadExecutor}, "executor"),
-    ({"store": "no such store"}, "store"),
+    ({"store": "mysql://host/database"}, "no store for mysql://"),
     ({"store": 5}, "store"),
     ({"store": MemoryTaskStore}, "store"),
     ({"max_parallel": 3, "concurrency": ConcurrencyPolicy()}, "not both"),

@@ -1,0 +1,168 @@
+"""A PostgreSQL server as the database of a store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from chongming_task.errors import StoreError
+from chongming_task.stores.postgres_connections import Connections
+from chongming_task.stores.postgres_dsn import driver
+from chongming_task.stores.postgres_watch import PostgresWatch
+from chongming_task.stores.queries import queries
+
+__all__ = ["PostgresDatabase", "PostgresSession"]
+
+T = TypeVar("T")
+_SQL = queries("postgres.sql")
+_PAYLOAD_BYTES = 7_900  # the server takes less than 8 000
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return _SQL[names[0]] if len(names) == 1 else "\n".join(_SQL[name] for name in names)
+
+
+class PostgresSession:
+    """Runs named queries on a connection.
+
+    Args:
+        connection: Of psycopg.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def all(self, *names: str, **params: Any) -> list[Sequence[Any]]:
+        """See ``database.Session``."""
+        rows: list[Sequence[Any]] = self._connection.execute(_joined(names), params).fetchall()
+        return rows
+
+    def run(self, *names: str, **params: Any) -> int:
+        """See ``database.Session``."""
+        return int(self._connection.execute(_joined(names), params).rowcount)
+
+    def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """See ``database.Session``. Sent together: one round trip, not one a row."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_SQL[name], rows)
+
+    def serialize(self) -> None:
+        """See ``database.Session``. Held until the end of the transaction, per schema."""
+        self._connection.execute(_SQL["serialize"])
+
+
+class _Reader(PostgresSession):
+    """Takes a connection for every query, and another one when the first turns out to be dead."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def all(self, *names: str, **params: Any) -> list[Sequence[Any]]:
+        """See ``database.Session``."""
+        while True:
+            connection, fresh = self._connections.take()
+            try:
+                rows: list[Sequence[Any]] = connection.execute(_joined(names), params).fetchall()
+            except BaseException as error:
+                lost = connection.closed
+                connection.close()
+                if not isinstance(error, driver().Error):
+                    raise
+                if fresh or not lost:
+                    raise self._connections.told(error) from None
+                self._connections.drop_idle()  # the server has been away: the others are dead as well
+            else:
+                self._connections.give_back(connection)
+                return rows
+
+
+class PostgresDatabase:
+    """See ``database.Database``.
+
+    Args:
+        connections: To the server.
+        channel: Where changes are told.
+    """
+
+    def __init__(self, connections: Connections, channel: str) -> None:
+        self._connections = connections
+        self._channel = channel
+        self._watch = PostgresWatch(connections, channel)
+        self._lock = threading.Lock()  # guards the writer
+        self._writer: Any = None
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresSession]:
+        """See ``database.Database``."""
+        yield _Reader(self._connections)
+
+    def write(self, work: Callable[[PostgresSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
+        """See ``database.Database``."""
+        with self._lock:
+            try:
+                return self._write(work, tell)
+            except _TryAgain:  # nothing was committed, for certain
+                return self._write(work, tell, last=True)
+
+    def _write(self, work: Callable[[PostgresSession], T], tell: Callable[[T], str | None], last: bool = False) -> T:
+        connection = self._ready()
+        committing = False
+        try:
+            connection.execute(_SQL["begin"])
+            made = work(PostgresSession(connection))
+            self._notify(connection, tell(made))
+            committing = True
+            connection.execute("COMMIT")
+        except BaseException as error:
+            self._roll_back(connection)
+            if not isinstance(error, driver().Error):
+                raise
+            if not last and not committing and _worth_a_try(error, connection):
+                raise _TryAgain from None
+            raise self._connections.told(error) from None
+        return made
+
+    def _ready(self) -> Any:
+        if self._connections.closed:
+            raise StoreError(f"{self._connections}: this store is closed; open it anew")
+        if self._connections.read_only:
+            raise StoreError(f"{self._connections}: this store was opened read-only")
+        if self._writer is None or self._writer.closed:
+            self._writer = self._connections.open()
+        return self._writer
+
+    def _notify(self, connection: Any, ids: str | None) -> None:
+        if ids is not None:
+            payload = ids if len(ids.encode()) < _PAYLOAD_BYTES else ""
+            connection.execute(_SQL["notify"], {"channel": self._channel, "ids": payload})
+
+    def _roll_back(self, connection: Any) -> None:
+        try:
+            if not connection.closed:
+                connection.rollback()
+        except driver().Error:  # the error that led here is what the caller must hear
+            connection.close()
+
+    def wait(self, timeout: float, seen: int | None) -> int:
+        """See ``database.Database``."""
+        return self._watch.wait(timeout, seen)
+
+    def close(self) -> None:
+        """See ``database.Database``."""
+        self._connections.close()
+        self._watch.close()
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+
+
+class _TryAgain(Exception):
+    """A transaction failed through no fault of its own."""
+
+
+def _worth_a_try(error: Exception, connection: Any) -> bool:
+    errors = driver().errors
+    return connection.closed or isinstance(error, errors.DeadlockDetected | errors.SerializationFailure)
