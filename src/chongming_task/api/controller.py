@@ -69,8 +69,8 @@ class Controller(Steering, Queries):
     closes.
 
     Args:
-        store: Where records are kept: a path, such as ``"runs.db"``, for SQLite; ``"postgresql://..."``; a store object;
-            default: this process's memory.
+        store: Where records are kept: a path, such as ``"runs.db"``, for SQLite; ``"postgresql://..."``; a store
+            object; default: this process's memory.
         executor: Who runs attempts: ``"thread"`` (default), ``"process"``, ``"inline"``, or an executor object.
         max_parallel: How many tasks hold a worker at once; short for a ``ConcurrencyPolicy`` of that size.
         concurrency: All limits; not together with the two short forms.
