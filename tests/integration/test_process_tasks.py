@@ -16,6 +16,7 @@ from chongming_task.testing import check_audit
 from tests.integration import process_tasks as tasks
 
 PATIENCE_SECONDS = 30.0
+MANY_FILES = 1100  # select(2) ends at 1024
 
 
 @pytest.fixture
@@ -346,3 +347,22 @@ def test_no_descriptor_is_left_of_a_worker_that_died(controller):
     for _ in range(5):
         failure_of(controller, tasks.exit_at_once, 1)
     assert psutil.Process().num_fds() <= before + 4  # a worker and a spare may be on their way
+
+
+def test_a_process_with_many_open_files_has_workers_too():
+    """Beyond the 1024 descriptors that select knows."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < MANY_FILES + 100:
+        pytest.skip(f"this machine allows {hard} open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, MANY_FILES + 100), hard))
+    opened = [os.open(os.devnull, os.O_RDONLY)]
+    try:
+        while opened[-1] < MANY_FILES:
+            opened.append(os.dup(opened[0]))
+        with made() as controller:
+            assert controller.submit(tasks.double, 1).result(PATIENCE_SECONDS) == 2
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

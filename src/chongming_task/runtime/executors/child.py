@@ -252,8 +252,10 @@ class _Pipe:
     """The line where a descriptor is inherited."""
 
     def __init__(self, descriptor: int) -> None:
-        os.set_inheritable(descriptor, False)  # a program that the task starts must not hold the line open
-        self._descriptor = descriptor
+        # The lowest free number, since select knows none above 1023 and our parent may have more open; and one that a
+        # program which the task starts does not inherit, so that it cannot hold the line open.
+        self._descriptor = os.dup(descriptor)
+        os.close(descriptor)
 
     def fileno(self) -> int:
         return self._descriptor
