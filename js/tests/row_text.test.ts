@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { amount, trouble } from "../src/tasks/row_text.ts";
+import { amount, plain, trouble } from "../src/tasks/row_text.ts";
 import { type SampleRow, tableOf } from "./samples.ts";
 
 const FILES = { done: 7, total: 1914, unit: "files" };
@@ -33,4 +33,25 @@ test("what failed says why, however far it came", () => {
 test("a failure of an earlier try says nothing while the next one runs", () => {
   expect(told({ status: "running", failure: "ValueError: no" })).toBeNull();
   expect(told({ status: "retry_wait", failure: "ValueError: no" })?.text).toBe("ValueError: no");
+});
+
+const EARLIER = "an earlier worker still runs in the background";
+
+test("an earlier worker that still runs is told whatever the status", () => {
+  const abandoned = true;
+  expect(told({ status: "lost", failure: "gave up", abandoned })?.text).toBe("still running in the background");
+  expect(told({ status: "failed", failure: "no checkpoint for 30 s", abandoned })?.text).toBe(
+    `no checkpoint for 30 s · ${EARLIER}`,
+  );
+  expect(told({ ...STOPPED, ...FILES, abandoned })).toEqual({
+    text: `7/1,914 files · ${EARLIER}`,
+    hint: `7/1,914 files · ${EARLIER} · stopped at a checkpoint`,
+  });
+  for (const status of ["running", "queued", "succeeded"] as const) {
+    expect(plain(tableOf([{ status, abandoned }]), 0)).toEqual({ text: EARLIER, hint: EARLIER });
+    expect(plain(tableOf([{ status, note: "reading", ...FILES, abandoned }]), 0)).toEqual({
+      text: "7/1,914 files",
+      hint: `7/1,914 files · reading · ${EARLIER}`,
+    });
+  }
 });

@@ -329,6 +329,17 @@ def test_short_tasks_say_how_short(show):
     assert re.fullmatch(r"\d s", panel.row("b").locator(".cmt-col-time").inner_text())
 
 
+def test_an_earlier_worker_that_still_runs_is_told_whatever_the_status(show):
+    """A retry that runs beside the attempt that was given up: in words where there is room, else as a tooltip."""
+    beside = "an earlier worker still runs in the background"
+    half = Progress(50, 100, None, None, now())
+    panel = show([running(1, "a", 5, now(), abandoned=True), running(2, "b", 5, now(), abandoned=True, progress=half)])
+    assert panel.row("a").locator(".cmt-col-progress").inner_text() == beside
+    assert panel.row("b").locator(".cmt-progress").get_attribute("title") == f"50/100 · {beside}"
+    for name in ("a", "b"):
+        assert panel.row(name).locator(".cmt-col-status").get_attribute("title") == beside
+
+
 def test_a_stopped_task_says_how_far_it_came(show):
     """The reason that repeats its status is a tooltip."""
     came = Progress(7, 1_914, "files", None, now())

@@ -61,6 +61,15 @@ def test_a_short_time_is_told_to_the_tenth(milliseconds, told):
     assert text_table("etl", COUNTS, [row], 0, SHOWN).splitlines()[3].endswith(told)
 
 
+def test_an_earlier_worker_that_still_runs_is_told_whatever_the_status():
+    """A lost task is that worker itself."""
+    (lost,) = [row for row in ROWS if row.name == "parse idle/"]
+    again = ROWS[7]._replace(abandoned=True)
+    lines = text_table("etl", COUNTS, [lost, again], 0, SHOWN).splitlines()[3:5]
+    assert "  still running in the background" in lines[0]
+    assert "  an earlier worker still runs in the background" in lines[1]
+
+
 def test_a_stopped_task_says_how_far_it_came():
     """The reason mostly repeats the status, and stands only where nothing else is known."""
     (stopped,) = [row for row in ROWS if row.name == "parse old/"]

@@ -3,7 +3,7 @@
 import { percent, roughly } from "../format.ts";
 import { rowLeft } from "../tasks/forecast.ts";
 import { fraction } from "../tasks/order.ts";
-import { amount, trouble } from "../tasks/row_text.ts";
+import { plain, trouble } from "../tasks/row_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { PanelSession } from "./session.ts";
@@ -16,12 +16,11 @@ export function ProgressCell({ session, row }: { session: PanelSession; row: num
   const { status } = table.situation(row);
   const told = trouble(table, row);
   if (told !== null) return <Words {...told} kind={STATUS_LOOKS[status].tone === "grey" ? "quiet" : "trouble"} />;
-  if (status === "succeeded") return <Words text={amount(table, row)} kind="quiet" />;
-  const part = fraction(table, row);
-  if (part === null) return <Words text={amount(table, row) || (table.columns.note[row] ?? "")} kind="quiet" />;
-  const hint = [amount(table, row), table.columns.note[row]].filter(Boolean).join(" · ");
+  const part = status === "succeeded" ? null : fraction(table, row);
+  const words = plain(table, row);
+  if (part === null) return <Words {...words} kind="quiet" />;
   return (
-    <span class="cmt-progress" title={hint}>
+    <span class="cmt-progress" title={words.hint}>
       <span
         class={`cmt-meter cmt-tone-${STATUS_LOOKS[status].tone}`}
         role="progressbar"
@@ -38,7 +37,7 @@ export function ProgressCell({ session, row }: { session: PanelSession; row: num
   );
 }
 
-function Words({ text, kind, hint = text }: { text: string; kind: string; hint?: string }) {
+function Words({ text, hint, kind }: { text: string; hint: string; kind: string }) {
   return (
     <span class={`cmt-words cmt-words-${kind}`} title={hint}>
       {text}

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { elapsed } from "../format.ts";
 import { elapsedMs } from "../tasks/order.ts";
+import { earlierWorker } from "../tasks/row_text.ts";
 import { statusCountdown } from "../tasks/status_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import { Actions } from "./Actions.tsx";
@@ -60,7 +61,11 @@ export function Row({ session, row, index, reachable }: RowProps) {
           onChange={(event) => session.select(row, event.currentTarget.checked)}
         />
       </div>
-      <div class={`cmt-cell cmt-col-status cmt-tone-${STATUS_LOOKS[status].tone}`} role="gridcell">
+      <div
+        class={`cmt-cell cmt-col-status cmt-tone-${STATUS_LOOKS[status].tone}`}
+        role="gridcell"
+        title={earlierWorker(table, row) || undefined}
+      >
         <Icon name={STATUS_LOOKS[status].glyph} />
         {statusCountdown(table, row, now)}
       </div>

@@ -10,7 +10,8 @@ export interface Told {
   hint: string;
 }
 
-export const STILL_RUNNING = "still running in the background";
+const STILL_RUNNING = "still running in the background";
+const EARLIER_WORKER = "an earlier worker still runs in the background";
 
 /** Whose failure is news: why it ended like that, or why it must be tried again. */
 const BAD: ReadonlySet<Status> = new Set<Status>(["failed", "lost", "retry_wait"]);
@@ -22,14 +23,28 @@ export function trouble(table: TaskTable, row: number): Told | null {
   const status = table.status(row);
   const reason = table.columns.failure[row] ?? "";
   const far = amount(table, row);
-  if (status === "lost" && table.columns.abandoned[row]) return told(STILL_RUNNING, reason, far);
-  if (BAD.has(status)) return told(reason, far);
-  return ENDED_BY_HAND.has(status) ? told(far, reason) : null;
+  const earlier = earlierWorker(table, row);
+  if (status === "lost" && earlier) return told([STILL_RUNNING], [reason, far]);
+  if (BAD.has(status)) return told([reason, earlier], [far]);
+  if (!ENDED_BY_HAND.has(status)) return null;
+  return far ? told([far, earlier], [reason]) : told([reason, earlier]);
 }
 
-function told(...parts: string[]): Told | null {
-  const said = parts.filter(Boolean);
-  return said[0] === undefined ? null : { text: said[0], hint: said.join(" · ") };
+/** How far any other task came; else what it says; else what is known beside. */
+export function plain(table: TaskTable, row: number): Told {
+  const parts = [amount(table, row), table.columns.note[row] ?? "", earlierWorker(table, row)];
+  const [first, ...others] = parts.filter(Boolean);
+  return told([first ?? ""], others) ?? { text: "", hint: "" };
+}
+
+/** Told of every status: a worker that was given up does not end with its attempt. */
+export function earlierWorker(table: TaskTable, row: number): string {
+  return table.columns.abandoned[row] ? EARLIER_WORKER : "";
+}
+
+function told(shown: string[], beside: string[] = []): Told | null {
+  const text = shown.filter(Boolean).join(" · ");
+  return text === "" ? null : { text, hint: [text, ...beside].filter(Boolean).join(" · ") };
 }
 
 /** "1,240 rows", "48/60 files". */

@@ -114,8 +114,14 @@ def _word(status: TaskStatus | str) -> str:
 
 
 def _progress(row: Row) -> str:
-    if row.abandoned and status_of(row) is TaskStatus.LOST:
+    if not row.abandoned:
+        return _news(row)
+    if status_of(row) is TaskStatus.LOST:
         return "still running in the background"
+    return " · ".join(filter(None, (_news(row), "an earlier worker still runs in the background")))
+
+
+def _news(row: Row) -> str:
     amount = _amount(row)
     if row.failure is not None and not (amount and status_of(row) in _ENDED_BY_HAND):
         return row.failure
