@@ -137,7 +137,7 @@ class Journal:
         ours, rest = write.transitions[: len(stored)], write.transitions[len(stored) :]
         if conflict.found != before + len(stored) or stored != ours:
             return None
-        return Write(write.snapshot, conflict.found, rest, write.attempts, write.clear_attempts)
+        return write._replace(expect_version=conflict.found, transitions=rest)
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. What fails is not kept: newer news follows."""
@@ -172,4 +172,5 @@ def _merge(first: Write, second: Write) -> Write:
         first.transitions + second.transitions,
         kept + second.attempts,
         first.clear_attempts or second.clear_attempts,
+        first.answers + second.answers,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from chongming_task import MemoryTaskStore, StoreError
-from chongming_task.core.ports import Touch, Write
+from chongming_task.core.ports import CommandAnswer, Touch, Write
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.runtime.journal import Journal
-from chongming_task.testing import ManualExecutor, check_audit
+from chongming_task.testing import FakeClock, ManualExecutor, check_audit
 from tests.support.rig import job
 
 
@@ -205,9 +206,6 @@ def test_a_store_that_returns_nonsense_is_told(caplog):
             super().commit(writes)
 
     journal = Journal(Silent())
-    from chongming_task.core.records import TaskSnapshot
-    from chongming_task.testing import FakeClock
-
     journal.add([Write(TaskSnapshot("t1", "demo", FakeClock().now()), None)])
     assert journal.flush(0.0) == 1.0
     assert "TypeError" in journal.failures[0]
@@ -218,9 +216,6 @@ def test_a_store_that_returns_nonsense_is_told(caplog):
 def test_touches_of_a_foreign_record_are_left_out():
     """Not even progress is written into a record that is somebody else's."""
     store = MemoryTaskStore()
-    from chongming_task.core.records import TaskSnapshot
-    from chongming_task.testing import FakeClock
-
     task = TaskSnapshot("t1", "demo", FakeClock().now())
     store.commit([Write(task._replace(status_version=4), None)])
     journal = Journal(store)
@@ -276,3 +271,29 @@ def test_another_writer_is_told_from_a_lost_answer(make_rig):
     assert rig.controller.desynced_tasks == [handle.id]
     with rig.store._lock:
         del rig.store._tasks[handle.id]
+
+
+class Recording(MemoryTaskStore):
+    """Keeps what it was given last, and fails when told to."""
+
+    broken = True
+
+    def commit(self, writes):
+        self.given = list(writes)
+        if self.broken:
+            raise StoreError("no space left on device")
+        return super().commit(writes)
+
+
+def test_commands_that_a_waiting_write_carries_out_are_answered_with_it():
+    """Two changes of one record that become one while the store fails bring both their answers."""
+    store, now = Recording(), FakeClock().now()
+    journal = Journal(store)
+    task = TaskSnapshot("t1", "demo", now)
+    answers = [CommandAnswer(name, "me", now) for name in ("first", "second")]
+    journal.add([Write(task, None, answers=(answers[0],))])
+    assert journal.flush(0.0) is not None
+    journal.add([Write(task, 0, answers=(answers[1],))])
+    store.broken = False
+    assert journal.flush(2.0) is None
+    assert store.given == [Write(task, None, answers=tuple(answers))]
