@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from chongming_task.core.failures import TIMEOUT_KINDS, Failure, FailureKind
 from chongming_task.core.triggers import Timer
 
 __all__ = ["ClearTimer", "Detach", "Effect", "Kill", "Launch", "SetTimer", "Signal", "StopReason", "TellWorker"]
@@ -19,6 +20,19 @@ class StopReason(StrEnum):
     TIMEOUT_ATTEMPT = "timeout_attempt"
     TIMEOUT_IDLE = "timeout_idle"
     DETACHED = "detached"  # the record went on without this worker
+
+    def obeyed(self, how: str, exit_code: int | None = None) -> Failure:
+        """How an attempt counts that ended because it was told to: a timeout as one, anything else as a stop.
+
+        Args:
+            how: What the failure says of it.
+            exit_code: Of its process.
+        """
+        kind = _TIMEOUTS.get(self.value, FailureKind.CANCELLED)
+        return Failure(kind, how, retryable=kind in TIMEOUT_KINDS, exit_code=exit_code)
+
+
+_TIMEOUTS = {kind.value: kind for kind in TIMEOUT_KINDS}
 
 
 class Signal(StrEnum):

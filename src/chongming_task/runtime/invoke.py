@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -100,11 +101,10 @@ def _cancelled(token: CancellationToken, signal: BaseException) -> Failure:
 
 
 def _obeyed(token: CancellationToken, how: str) -> Failure:
-    """The worker did as told: a timeout counts as one, anything else as a stop."""
+    """The worker did as told."""
     reason = token.stop_reason
     assert reason is not None
-    try:
-        kind = FailureKind(reason.value)
-    except ValueError:
-        return Failure(FailureKind.CANCELLED, how)
-    return Failure(kind, f"its time was up ({kind.value.partition('_')[2]} limit); {how}", retryable=True)
+    failure = reason.obeyed(how)
+    if failure.kind is FailureKind.CANCELLED:
+        return failure
+    return replace(failure, message=f"its time was up ({failure.kind.partition('_')[2]} limit); {how}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chongming_task.core.effects import StopReason
-from chongming_task.core.failures import TIMEOUT_KINDS, Failure, FailureKind, describe_exception
+from chongming_task.core.failures import Failure, describe_exception
 from chongming_task.core.ports import AttemptRequest, Deliver, ProgressReported
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended, Held, Started
@@ -59,7 +59,7 @@ class ManualExecution:
     def kill(self, reason: StopReason) -> None:
         """End at once, as a process does."""
         self.killed = True
-        self._end(failure=_told(reason, "killed"))
+        self._end(failure=reason.obeyed("killed"))
 
     # the test's side
 
@@ -71,7 +71,7 @@ class ManualExecution:
         """Pass a checkpoint: obey a stop, or hold for a pause, or just go on."""
         self.last_checkpoint = self._monotonic()
         if self.stop_reason is not None:
-            self._end(failure=_told(self.stop_reason, "stopped at a checkpoint"))
+            self._end(failure=self.stop_reason.obeyed("stopped at a checkpoint"))
         elif self.pause_request is not None:
             self.held_for = self.pause_request
             self._deliver(Held(self.request.attempt, self.pause_request))
@@ -148,8 +148,3 @@ class ManualExecutor:
     def close(self) -> None:
         """Note it."""
         self.closed = True
-
-
-def _told(reason: StopReason, how: str) -> Failure:
-    kind = FailureKind(reason.value) if reason.value in {k.value for k in TIMEOUT_KINDS} else FailureKind.CANCELLED
-    return Failure(kind, how, retryable=kind in TIMEOUT_KINDS)

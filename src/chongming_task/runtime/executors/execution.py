@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from chongming_task.core.effects import StopReason
-from chongming_task.core.failures import TIMEOUT_KINDS, Failure, FailureKind, describe_exception
+from chongming_task.core.failures import Failure, FailureKind, describe_exception
 from chongming_task.core.ports import AttemptRequest, Deliver, Emitted, ProgressReported
 from chongming_task.core.records import Progress
 from chongming_task.core.triggers import Ended, Started
@@ -75,7 +75,7 @@ class ProcessExecution:
             if self._sent:
                 self._post(Stop(self.serial, reason))
                 return
-        self.finish(Ended(self._attempt, failure=told(reason, "stopped before it began")))
+        self.finish(Ended(self._attempt, failure=reason.obeyed("stopped before it began")))
 
     def pause(self, request: int) -> bool:
         """Hold it at its next checkpoint."""
@@ -140,7 +140,7 @@ class ProcessExecution:
         """Take the end of the process."""
         if self._killed is not None:
             how = f"process {pid} was killed ({_exit(code)})"
-            failure = told(self._killed, how, code)
+            failure = self._killed.obeyed(how, code)
         elif error is not None:
             failure = describe_exception(error, retryable=True)
         else:
@@ -179,15 +179,6 @@ def _opened(emitted: Emitted) -> Emitted:
         return Emitted(emitted.attempt, emitted.kind, load(emitted.payload))
     except Exception as error:
         return Emitted(emitted.attempt, emitted.kind, f"<a payload that cannot be read here: {error!r}>")
-
-
-def told(reason: StopReason, how: str, code: int | None = None) -> Failure:
-    """How an attempt counts that ended because it was told to: a timeout as one, anything else as a stop."""
-    kind = FailureKind(reason.value) if reason.value in _TIMEOUTS else FailureKind.CANCELLED
-    return Failure(kind, how, retryable=kind in TIMEOUT_KINDS, exit_code=code)
-
-
-_TIMEOUTS = frozenset(kind.value for kind in TIMEOUT_KINDS)
 
 
 def _died(pid: int | None, code: int | None, *, started: bool) -> Failure:
