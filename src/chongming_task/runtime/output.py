@@ -41,7 +41,7 @@ class OutputSink:
 
     Example:
         >>> sink = OutputSink(1, lambda report: None)
-        >>> sink.write("stdout", "hello\\n")
+        >>> _ = sink.write("stdout", "hello\\n")
         >>> [line.text for line in sink.take().lines]
         ['hello']
     """
