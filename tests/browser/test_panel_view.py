@@ -329,6 +329,47 @@ def test_short_tasks_say_how_short(show):
     assert re.fullmatch(r"\d s", panel.row("b").locator(".cmt-col-time").inner_text())
 
 
+@pytest.mark.parametrize(
+    ("width", "message"), [(700, "bad header, no 'id'"), (1100, "bad header in part 3, expected 'id'")]
+)
+def test_a_failure_takes_the_room_that_a_short_name_leaves(show, page, width, message):
+    """Up to the next column; a text that fits its column stays in line with the others; a long name keeps its place."""
+    page.set_viewport_size({"width": width, "height": 640})
+    why = Failure(FailureKind.EXCEPTION, message, exception_type="builtins.ValueError")
+    panel = show(
+        [
+            ended(1, "a", S.FAILED, 5, now(), failure=why),
+            ended(2, "b", S.FAILED, 5, now(), failure=Failure(FailureKind.LOST, "gone")),
+            ended(3, "c" * 200, S.FAILED, 5, now(), failure=why),
+            running(4, "d", 5, now(), progress=Progress(50, 100)),
+        ]
+    )
+
+    def box(name: str, column: str) -> Any:
+        return panel.row(name).locator(f".cmt-col-{column}").bounding_box()
+
+    told = panel.row("a").locator(".cmt-words")
+    assert told.evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert told.get_attribute("title") == f"ValueError: {message}"
+    for name in "abc":
+        for column in ("status", "name", "try", "time", "actions"):
+            assert abs(box(name, column)["x"] - box("d", column)["x"]) < 1, (name, column)
+    for name in "bc":
+        assert abs(box(name, "progress")["x"] - box("d", "progress")["x"]) < 1
+    assert box("a", "progress")["x"] < box("d", "progress")["x"]
+
+
+def test_the_lines_of_header_and_rows_end_alike(show):
+    """No gutter stands open where nothing scrolls; a scrollbar goes on below the header's own ground."""
+    panel = show([task(n, f"part {n}") for n in range(3)])
+    measure = "[...document.querySelectorAll('.cmt-titles, .cmt-body')].map(e => getComputedStyle(e).scrollbarGutter)"
+    assert panel.page.evaluate(measure) == ["auto", "auto"]
+    panel.change(*[task(n, f"part {n}") for n in range(3, 40)])
+    panel.page.wait_for_function(f"{measure}.join() === 'stable,stable'")
+    grounds = "[...document.querySelectorAll('.cmt-titles, .cmt-body')].map(e => getComputedStyle(e).backgroundColor)"
+    assert len(set(panel.page.evaluate(grounds))) == 1
+
+
 def test_an_earlier_worker_that_still_runs_is_told_whatever_the_status(show):
     """A retry that runs beside the attempt that was given up: in words where there is room, else as a tooltip."""
     beside = "an earlier worker still runs in the background"

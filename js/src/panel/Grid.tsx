@@ -4,7 +4,7 @@ import { useRef } from "preact/hooks";
 import { Row } from "./Row.tsx";
 import type { PanelSession } from "./session.ts";
 import { Titles } from "./Titles.tsx";
-import { bodyHeight, ROW_HEIGHT, useVirtualRows } from "./virtual_rows.ts";
+import { bodyHeight, ROW_HEIGHT, ROWS_IN_SIGHT, useVirtualRows } from "./virtual_rows.ts";
 
 export function Grid({ session }: { session: PanelSession }) {
   const rows = session.rows();
@@ -12,7 +12,13 @@ export function Grid({ session }: { session: PanelSession }) {
   const current = session.current === null ? -1 : rows.indexOf(session.current);
   const places = useVirtualRows(scroller, rows.length, current);
   return (
-    <div class="cmt-grid" role="grid" aria-label="Tasks" aria-rowcount={rows.length + 1} aria-multiselectable="true">
+    <div
+      class={rows.length > ROWS_IN_SIGHT ? "cmt-grid cmt-scrolls" : "cmt-grid"}
+      role="grid"
+      aria-label="Tasks"
+      aria-rowcount={rows.length + 1}
+      aria-multiselectable="true"
+    >
       <Titles session={session} shown={rows.length} />
       <div
         class="cmt-body"
