@@ -109,6 +109,25 @@ def test_a_store_may_outlive_its_controller():
     assert store.closed
 
 
+class Interrupted(ThreadDriver):
+    """Ctrl-C comes while somebody waits."""
+
+    def wait(self, event, timeout=None):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_close_leaves_nothing_behind(tmp_path):
+    """The engine ends, the store is closed and stdout is what it was; what is shown of it still can be."""
+    before, driver = sys.stdout, Interrupted()
+    controller = Controller(tmp_path / "runs.db", driver=driver)
+    assert sys.stdout is not before
+    with pytest.raises(KeyboardInterrupt):
+        controller.close()
+    assert sys.stdout is before
+    assert not driver._thread.is_alive()
+    assert "its store cannot be read, closed" in repr(controller)
+
+
 def test_a_store_that_fails_does_not_keep_it_busy():
     """Closing comes to its end, and says what could not be stored."""
 

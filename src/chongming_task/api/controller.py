@@ -15,15 +15,14 @@ from chongming_task.api.queries import Queries
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.steering import Steering, seconds_of
 from chongming_task.api.submission import Options, Submissions, limit_keys
-from chongming_task.api.task import TaskFunction, TaskSpec
+from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
 from chongming_task.api.values import ResultValues
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
-from chongming_task.core.states import Verb
-from chongming_task.core.text import NAME_LIMIT, clean
+from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
-from chongming_task.errors import ConfigurationError, UnknownTask
+from chongming_task.errors import ConfigurationError, StoreError, UnknownTask
 from chongming_task.runtime.capture import start as start_capture
 from chongming_task.runtime.capture import stop as stop_capture
 from chongming_task.runtime.clock import SystemClock
@@ -59,8 +58,6 @@ _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "inline": InlineExecutor,
 }
 
-_WANTED = "{0} must be {1} that was made, as in {0}=Made(), got {2!r}"
-
 
 class Controller(Steering, Queries):
     """Launches, watches and steers tasks, from inside this process.
@@ -73,8 +70,9 @@ class Controller(Steering, Queries):
             object; default: this process's memory.
         executor: Who runs attempts: ``"thread"`` (default), ``"process"``, ``"inline"``, or an executor object.
         max_parallel: How many tasks hold a worker at once; short for a ``ConcurrencyPolicy`` of that size.
-        concurrency: All limits; not together with the two short forms.
-        max_parallel_per_bucket: How many tasks of one bucket hold a worker at once.
+        concurrency: All limits; not together with ``max_parallel``.
+        max_parallel_per_bucket: How many tasks of one bucket hold a worker at once; instead of what ``concurrency``
+            says of it.
         bucket_policy: Where bucket keys fall.
         owned_buckets: The buckets this controller takes; default: all.
         owner: What it calls itself in records; default: ``host:pid``.
@@ -132,9 +130,9 @@ class Controller(Steering, Queries):
         if type(keep_terminal) is not int or keep_terminal < 0:
             raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
         self.name = name
-        self.owner = clean(owner or f"{platform.node()}:{os.getpid()}", NAME_LIMIT)
+        self.owner = checked_name(f"{platform.node()}:{os.getpid()}" if owner is None else owner)
         self.registry = TaskRegistry()
-        self._clock: Clock = clock or SystemClock()
+        self._clock: Clock = SystemClock() if clock is None else clock
         self._executor = _executor(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
         self._submissions = Submissions(
@@ -153,7 +151,7 @@ class Controller(Steering, Queries):
         for key, size in limit_keys(limits, buckets).items():
             ready.set_limit(key, size)
         engine = Engine(open_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
-        self._link = EngineLink(engine, driver or ThreadDriver())
+        self._link = EngineLink(engine, ThreadDriver() if driver is None else driver)
         self._link.driver.start(engine)
         self._captures = capture
         if capture:
@@ -335,7 +333,9 @@ class Controller(Steering, Queries):
 
     def _open_ones(self) -> list[LiveTask]:
         lives = list(self._link.engine.tasks.values())
-        return [live for live in lives if not live.snapshot.is_terminal and live.snapshot.status != "pending"]
+        return [
+            live for live in lives if not live.snapshot.is_terminal and live.snapshot.status is not TaskStatus.PENDING
+        ]
 
     def close(self, timeout: float = 10.0, *, close_store: bool = True) -> CloseReport:
         """Take no more work, stop everything, and let go of threads and store. Idempotent.
@@ -348,19 +348,21 @@ class Controller(Steering, Queries):
             What became of the records that had not ended.
         """
         grace = seconds_of("timeout", timeout)
-        if self._link.closed:
+        if not self._link.begin_close():
             return CloseReport()
-        self._link.closed = True
-        engine = self._link.engine
-        report = close_all(engine, self._link.driver, grace)
+        try:
+            return close_all(self._link.engine, self._link.driver, grace)
+        finally:  # also when Ctrl-C ends the wait: a second close does nothing, so nobody else would let go
+            self._let_go(close_store)
+
+    def _let_go(self, close_store: bool) -> None:
         self._link.driver.stop()
         self._executor.close()
-        engine.bus.close()
+        self._link.engine.bus.close()
         if self._captures:
             stop_capture()
         if close_store:
-            engine.journal.store.close()
-        return report
+            self._link.store.close()
 
     def __enter__(self) -> Controller:
         return self
@@ -396,9 +398,15 @@ class Controller(Steering, Queries):
         return History(self)
 
     def __repr__(self) -> str:
-        states = ", ".join(f"{count} {status}" for status, count in self._link.store.counts().items())
         closed = ", closed" if self._link.closed else ""
-        return f"<Controller {self.name or self.owner}: {states or 'no tasks'}{closed}>"
+        return f"<Controller {self.name or self.owner}: {self._states()}{closed}>"
+
+    def _states(self) -> str:
+        try:
+            counts = self._link.store.counts()
+        except StoreError:  # closed, or out of reach: a repr never raises
+            return "its store cannot be read"
+        return ", ".join(f"{count} {status}" for status, count in counts.items()) or "no tasks"
 
 
 def _limits(
@@ -427,7 +435,10 @@ def _output_mode(capture: bool, echo: bool | None, executor: Executor) -> Output
 def _executor(executor: str | Executor, clock: Clock) -> Executor:
     if not isinstance(executor, str):
         if isinstance(executor, type) or not callable(getattr(executor, "launch", None)):
-            raise ConfigurationError(_WANTED.format("executor", f"a name ({', '.join(_EXECUTORS)}), or one", executor))
+            raise ConfigurationError(
+                f"executor must be a name ({', '.join(_EXECUTORS)}) or an executor that was made, as in "
+                f"executor=ThreadExecutor(), got {executor!r}"
+            )
         return executor
     if executor not in _EXECUTORS:
         raise ConfigurationError(f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r}")

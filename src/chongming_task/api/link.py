@@ -29,6 +29,7 @@ class EngineLink:
         self.engine = engine
         self.driver = driver
         self.closed = False
+        self._closing = threading.Lock()
 
     @property
     def store(self) -> TaskStore:
@@ -43,6 +44,12 @@ class EngineLink:
         """
         if self.closed:
             raise ControllerClosed("this controller is closed; make a new one")
+
+    def begin_close(self) -> bool:
+        """Refuse work from here on; False when somebody has begun before."""
+        with self._closing:
+            begun, self.closed = self.closed, True
+        return not begun
 
     def submit(self, live: LiveTask, start: Trigger | None) -> None:
         """Hand a new record to the engine.

@@ -133,6 +133,8 @@ CONTROLLERS = [
     ({"store": 5}, "store"),
     ({"store": MemoryTaskStore}, "store"),
     ({"max_parallel": 3, "concurrency": ConcurrencyPolicy()}, "not both"),
+    ({"owner": ""}, "non-empty"),
+    ({"owner": 5}, "non-empty"),
     ({"max_parallel": 0}, "max_parallel"),
     ({"max_parallel": "many"}, "max_parallel"),
     ({"max_parallel_per_bucket": 0}, "max_parallel_per_bucket"),
