@@ -56,7 +56,8 @@ class ResultValues:
         failure = task.failure
         kind = TaskTimeout if failure is not None and failure.kind in TIMEOUT_KINDS else TaskExecutionError
         why = f": {failure.message}" if failure is not None and failure.message else ""
-        said = f"was {task.status}" if task.is_terminal else f"has not ended: it is {task.status}"
+        verb = "" if task.status is TaskStatus.FAILED else "was "
+        said = f"{verb}{task.status}" if task.is_terminal else f"has not ended: it is {task.status}"
         raise kind(f"{task.name!r} {said}{why}", task_id=task.task_id, status=task.status) from error
 
 

@@ -265,7 +265,7 @@ def test_the_result_of_a_record_that_failed_is_its_exception(tmp_path):
         with pytest.raises(ZeroDivisionError):
             controller.result(handle.id, timeout=30)
         assert controller.result(controller.submit(pow, 2, 3).id, timeout=30) == 8
-        with pytest.raises(TaskExecutionError, match=r"was failed: oh"):
+        with pytest.raises(TaskExecutionError, match=r"' failed: oh"):
             controller._values.of(handle.snapshot)
 
 
