@@ -184,13 +184,6 @@ def test_either_all_limits_or_the_short_form():
         Controller(concurrency=ConcurrencyPolicy(), max_parallel=3)
 
 
-@pytest.mark.xfail(strict=True, reason="a store on disk comes with the stores on disk")
-@pytest.mark.parametrize("name", ["SqliteTaskStore", "PostgresTaskStore"])
-def test_the_stores_on_disk_are_there(name):
-    """Remove this test with its mark when they are."""
-    assert hasattr(chongming_task, name)
-
-
 @pytest.mark.xfail(strict=True, reason="reconcile comes with ownership")
 @pytest.mark.parametrize("name", ["reconcile", "bucket_counts", "prune"])
 def test_the_verbs_of_a_restart_are_there(name):
