@@ -320,6 +320,23 @@ def test_clocks_tick_in_the_browser(show, page):
     panel.row("a").get_by_text("1:05").wait_for()
 
 
+def test_a_paused_clock_stands_still(show, page):
+    """And tells the whole time when the task goes on, with a tooltip that the pause is in it."""
+    page.clock.install(time=datetime(2030, 1, 1, tzinfo=UTC))
+    at_work = running(1, "a", 61, now())
+    panel = show([at_work])
+    panel.change(at_work._replace(status=S.PAUSED))
+    time_cell = panel.row("a").locator(".cmt-col-time")
+    panel.row("a").get_by_text("paused").wait_for()
+    page.clock.run_for(30_000)
+    assert re.fullmatch(r"1:0[12]", time_cell.inner_text())
+    assert time_cell.get_attribute("title") == "stands still while the task is paused"
+    panel.change(at_work)
+    panel.row("a").get_by_text("running").wait_for()
+    assert time_cell.get_attribute("title") == "since its start, incl. pause"
+    assert re.fullmatch(r"1:3\d", time_cell.inner_text())
+
+
 def test_short_tasks_say_how_short(show):
     """Tenths once the time stands, whole seconds while it runs."""
     panel = show(

@@ -82,6 +82,13 @@ def test_a_stopped_task_says_how_far_it_came():
     ]
 
 
+def test_a_paused_clock_stands_at_the_last_report():
+    """Nobody noted when the pause began; without a report no time is claimed."""
+    (held,) = [row for row in ROWS if row.name == "held at a checkpoint"]
+    lines = text_table("etl", COUNTS, [held, held._replace(progress_at=None)], 0, SHOWN).splitlines()[3:5]
+    assert [line.split()[-1] for line in lines] == ["0:40", "1/3"]
+
+
 def test_what_is_asked_for_is_told():
     """A pause that has not come true is not shown as one."""
     (row,) = [row for row in ROWS if row.name == "parse http/"]

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { elapsed } from "../format.ts";
 import { elapsedMs } from "../tasks/order.ts";
-import { earlierWorker } from "../tasks/row_text.ts";
+import { clockHint, earlierWorker } from "../tasks/row_text.ts";
 import { statusCountdown } from "../tasks/status_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import { Actions } from "./Actions.tsx";
@@ -83,7 +83,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
       <div class="cmt-cell cmt-col-try" role="gridcell">
         {(columns.attempt[row] ?? 0) > 0 ? `${columns.attempt[row]}/${columns.tries_max[row]}` : ""}
       </div>
-      <div class="cmt-cell cmt-col-time" role="gridcell">
+      <div class="cmt-cell cmt-col-time" role="gridcell" title={(time !== null && clockHint(table, row)) || undefined}>
         {time === null ? "" : elapsed(time, columns.ended[row] == null)}
       </div>
       <Actions session={session} row={row} reachable={reachable} />

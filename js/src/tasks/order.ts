@@ -19,14 +19,21 @@ export interface View {
   sort: Sort | null;
 }
 
-/** How long the current or last attempt has taken; null while none is at work. */
+/** How long the current or last attempt has taken, or had when it was paused; null while none is at work. */
 export function elapsedMs(table: TaskTable, row: number, now: number): number | null {
   const started = table.columns.started[row] ?? null;
   if (started === null) return null;
   const { status, held } = table.situation(row);
   const ended = table.columns.ended[row] ?? null;
   if (ended !== null) return Math.max(ended - started, 0);
-  return ACTIVE.has(status) || held ? Math.max(now - started, 0) : null;
+  if (held) return pausedMs(table, row, started);
+  return ACTIVE.has(status) ? Math.max(now - started, 0) : null;
+}
+
+/** Until the pause began; where that was not seen, until the last report before it. */
+function pausedMs(table: TaskTable, row: number, started: number): number | null {
+  const until = table.pauses.since(row) ?? table.columns.progress_at[row] ?? null;
+  return until === null || until < started ? null : until - started;
 }
 
 /** done / total within 0 and 1; null while either is unknown. */

@@ -47,6 +47,15 @@ function told(shown: string[], beside: string[] = []): Told | null {
   return text === "" ? null : { text, hint: [text, ...beside].filter(Boolean).join(" · ") };
 }
 
+/** What the clock of a paused task, or of one that was paused, counts; null where it needs no words. */
+export function clockHint(table: TaskTable, row: number): string | null {
+  if (!table.pauses.any(row)) return null;
+  if (!table.situation(row).held) return "since its start, incl. pause";
+  return table.pauses.since(row) === null
+    ? "until its last report; the task is paused"
+    : "stands still while the task is paused";
+}
+
 /** "1,240 rows", "48/60 files". */
 export function amount(table: TaskTable, row: number): string {
   const { done, total, unit } = table.columns;

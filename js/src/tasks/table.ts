@@ -13,6 +13,7 @@ import {
   type Status,
 } from "../wire/protocol.ts";
 import { Endings, Speeds } from "./pace.ts";
+import { Pauses } from "./pauses.ts";
 import { readSituation, type Situation, UNKNOWN_SITUATION } from "./situations.ts";
 
 type Key = keyof Row;
@@ -36,6 +37,7 @@ export class TaskTable {
   columns: Columns = emptyColumns();
   readonly endings = new Endings();
   readonly speeds = new Speeds();
+  readonly pauses = new Pauses();
   private numbers = new Map<string, number>();
   private feed: string | null = null;
   private seq = 0;
@@ -109,7 +111,7 @@ export class TaskTable {
     this.offset = Math.min(this.offset, this.clock() - message.at);
     if (message.counts) this.counts = message.counts;
     if (message.behind !== undefined) this.behind = message.behind;
-    this.write(message.blocks);
+    this.write(message.blocks, message.at);
     return true;
   }
 
@@ -118,6 +120,7 @@ export class TaskTable {
     if (start.feed !== this.feed) {
       this.columns = emptyColumns();
       this.numbers = new Map();
+      this.pauses.clear();
       this.size = 0;
     }
     this.feed = start.feed;
@@ -128,10 +131,11 @@ export class TaskTable {
     this.endings.clear();
     this.speeds.clear();
     this.orderVersion += 1;
-    this.write(start.blocks);
+    this.write(start.blocks, null);
   }
 
-  private write(blocks: readonly Block[]): void {
+  /** `at`: when the blocks that change rows came true; a whole row may have been like that for long. */
+  private write(blocks: readonly Block[], at: number | null): void {
     for (const block of blocks) {
       for (const row of block.rows) this.makeRoom(row, block.whole === true);
       for (const key of Object.keys(block.cols) as Key[]) {
@@ -139,7 +143,7 @@ export class TaskTable {
         this.writeColumn(key, block.rows, block.cols[key] ?? []);
         if (ORDERING.has(key)) this.orderVersion += 1;
       }
-      this.observe(block);
+      this.observe(block, block.whole ? null : at);
     }
   }
 
@@ -159,10 +163,11 @@ export class TaskTable {
     });
   }
 
-  private observe(block: Block): void {
+  private observe(block: Block, at: number | null): void {
     if (block.cols.id) for (const row of block.rows) this.numbers.set(this.columns.id[row] ?? "", row);
     const { done, progress_at, started } = this.columns;
     for (const row of block.rows) {
+      this.pauses.observe(row, this.situation(row).held === true, started[row] ?? null, at);
       if (block.cols.ended && this.status(row) === "succeeded") this.endings.add(this.columns.ended[row] ?? null);
       if (block.cols.done || block.cols.started) {
         this.speeds.observe(row, done[row] ?? null, progress_at[row] ?? null, started[row] ?? null);

@@ -136,14 +136,22 @@ def _amount(row: Row) -> str:
 
 
 def _time(row: Row, now_ms: int) -> str:
-    if row.started is None:
+    end = _clock_end(row, now_ms)
+    if row.started is None or end is None or end < row.started:
         return ""
-    milliseconds = max((row.ended if row.ended is not None else now_ms) - row.started, 0)
+    milliseconds = end - row.started
     if milliseconds < 10_000:
         return "<0.1 s" if milliseconds < 100 else f"{milliseconds // 100 / 10:.1f} s"
     minutes, seconds = divmod(milliseconds // 1000, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _clock_end(row: Row, now_ms: int) -> int | None:
+    """A paused clock stands at the last report before the pause: when it began is not recorded."""
+    if row.ended is not None:
+        return row.ended
+    return row.progress_at if status_of(row) is TaskStatus.PAUSED else now_ms
 
 
 def _one_line(text: str) -> str:
