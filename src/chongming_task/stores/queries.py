@@ -22,7 +22,7 @@ def queries(file: str) -> dict[str, str]:
     Raises:
         ValueError: When a name occurs twice.
     """
-    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
+    text = Path(__file__).parent.joinpath(file).read_text(encoding="utf-8")
     _, *parts = _HEAD.split(text)
     found: dict[str, str] = {}
     for name, body in zip(parts[::2], parts[1::2], strict=True):

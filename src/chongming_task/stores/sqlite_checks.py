@@ -70,4 +70,4 @@ def warn_once(path: Path) -> None:
 def _warn(text: str) -> None:
     if text not in _told:
         _told.add(text)
-        warnings.warn(text, StoreWarning, stacklevel=5)
+        warnings.warn(text, StoreWarning, stacklevel=4)  # where the store is made
