@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
 from weakref import ref
 
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.context import TaskContext, _current
+from chongming_task.runtime.context import TaskContext, running_context
 
 try:
     from tqdm.auto import tqdm as _AutoBar  # noqa: N812 - what it is, a class
@@ -101,7 +101,7 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
         **options: Any,
     ) -> None:
         options.update(zip(_POSITIONAL, args, strict=False))
-        task = _current.get()
+        task = running_context.get()
         if task is not None:
             options.setdefault("disable", True)
         super().__init__(iterable, desc, total, **options)
@@ -133,7 +133,7 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
 
     async def __anext__(self) -> T:
         """The same in ``async for``: held without holding up the loop."""
-        if self._task is not None and _current.get() is self._task:
+        if self._task is not None and running_context.get() is self._task:
             await self._task.acheckpoint()
         return await super().__anext__()
 
@@ -183,7 +183,7 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
 
     def _pass_checkpoint(self) -> None:
         # A bar may be updated from other threads than its task's: those are not the task's to stop.
-        if self._task is not None and _current.get() is self._task:
+        if self._task is not None and running_context.get() is self._task:
             self._task.checkpoint()
 
     def _report(self, done: float) -> None:

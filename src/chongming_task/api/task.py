@@ -15,7 +15,7 @@ from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.results import MemoryResults
 
-__all__ = ["TaskFunction", "TaskSpec", "spec_of", "task"]
+__all__ = ["TaskFunction", "TaskSpec", "checked_name", "checked_priority", "checked_tags", "spec_of", "task"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

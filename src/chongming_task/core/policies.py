@@ -19,6 +19,7 @@ __all__ = [
     "FixedBackoff",
     "NoBackoff",
     "RetryPolicy",
+    "TaskPolicy",
     "Timeout",
 ]
 

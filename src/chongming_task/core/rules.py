@@ -36,9 +36,9 @@ from chongming_task.errors import AttemptsExhausted, ConfigurationError
 __all__ = ["KILL_SECONDS", "Step", "step"]
 
 S = TaskStatus
-ENGINE = "engine"
 KILL_SECONDS = 5.0  # a worker that was killed and is not gone by then is lost
 
+_ENGINE = "engine"  # who acts where no caller does
 _OBEYED = TIMEOUT_KINDS | {FailureKind.CANCELLED}
 _ENDS: Mapping[FailureKind, str] = {
     FailureKind.EXCEPTION: "worker:raised",
@@ -89,7 +89,7 @@ def _dispatched(draft: Draft, trigger: Dispatched) -> None:
     draft.changes["attempt"] = number
     draft.changes["live"] = True
     draft.changes["started_at"] = now
-    draft.move(S.STARTING, "scheduler:dispatch", ENGINE)
+    draft.move(S.STARTING, "scheduler:dispatch", _ENGINE)
     draft.attempt = AttemptRecord(
         task.task_id, number, S.STARTING, now, None, None, 0.0, None, task.executor, None, task.owner
     )
@@ -108,7 +108,7 @@ def _started(draft: Draft, trigger: Started) -> None:
         draft.changes["pid"] = trigger.pid
     if draft.status is S.STARTING:
         draft.changes["last_heartbeat_at"] = draft.now.utc
-        draft.move(S.RUNNING, "worker:started", ENGINE)
+        draft.move(S.RUNNING, "worker:started", _ENGINE)
 
 
 def _held(draft: Draft, trigger: Held) -> None:
@@ -116,7 +116,7 @@ def _held(draft: Draft, trigger: Held) -> None:
         return
     if draft.status is S.PAUSING and trigger.request == draft.task.status_version:
         draft.changes["requested_action"] = None
-        draft.move(S.PAUSED, "worker:held", ENGINE)
+        draft.move(S.PAUSED, "worker:held", _ENGINE)
         draft.want(ClearTimer(Timer.PAUSE_WINDOW))
 
 
@@ -131,9 +131,9 @@ def _ended(draft: Draft, trigger: Ended) -> None:
     if draft.status in (S.PAUSING, S.PAUSED) and not lost:
         # It ended before the pause came true, or its held worker died: the pause is withdrawn first.
         draft.changes["requested_action"] = None
-        draft.move(S.RUNNING, "pause:withdrawn", ENGINE)
+        draft.move(S.RUNNING, "pause:withdrawn", _ENGINE)
     elif draft.status is S.STARTING and failure is None:
-        draft.move(S.RUNNING, "worker:started", ENGINE)
+        draft.move(S.RUNNING, "worker:started", _ENGINE)
     if failure is None:
         _succeed(draft, trigger)
     elif lost:
@@ -169,14 +169,14 @@ def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
     draft.close_attempt(S.FAILED, failure, trigger.seconds, trigger.paused_seconds)
     draft.changes["retry_at"] = draft.now.after(seconds)
     draft.changes["failure"] = failure
-    draft.move(S.RETRY_WAIT, cause, ENGINE, reason)
+    draft.move(S.RETRY_WAIT, cause, _ENGINE, reason)
     draft.want(SetTimer(Timer.RETRY, seconds))
 
 
 def _succeed(draft: Draft, trigger: Ended) -> None:
     draft.close_attempt(S.SUCCEEDED, None, trigger.seconds, trigger.paused_seconds)
     draft.changes["outcome"] = trigger.outcome
-    draft.end(S.SUCCEEDED, "worker:returned", ENGINE)
+    draft.end(S.SUCCEEDED, "worker:returned", _ENGINE)
 
 
 def _finish(
@@ -184,7 +184,7 @@ def _finish(
 ) -> None:
     draft.close_attempt(to, failure, trigger.seconds, trigger.paused_seconds)
     draft.changes["failure"] = failure
-    draft.end(to, cause, ENGINE, reason)
+    draft.end(to, cause, _ENGINE, reason)
 
 
 def _elapsed(draft: Draft, trigger: Elapsed) -> None:
@@ -192,13 +192,13 @@ def _elapsed(draft: Draft, trigger: Elapsed) -> None:
         if draft.status is S.RETRY_WAIT and trigger.attempt == draft.task.attempt:
             draft.changes["queued_at"] = draft.now.utc
             draft.changes["retry_at"] = None
-            draft.move(S.QUEUED, "retry:due", ENGINE)
+            draft.move(S.QUEUED, "retry:due", _ENGINE)
     elif not _counts(draft, trigger.attempt):
         return
     elif trigger.timer is Timer.PAUSE_WINDOW:
         if draft.status is S.PAUSING:
             draft.changes["requested_action"] = None
-            draft.move(S.RUNNING, "pause:timeout", ENGINE, "no checkpoint in time")
+            draft.move(S.RUNNING, "pause:timeout", _ENGINE, "no checkpoint in time")
             draft.want(TellWorker(Signal.RESUME))
     elif trigger.timer is Timer.LIMIT:
         if draft.status in (S.STARTING, S.RUNNING, S.PAUSING):
@@ -252,12 +252,12 @@ def _resolved(draft: Draft, trigger: Resolved) -> None:
     failure, cause = trigger.failure, _RESOLUTIONS[trigger.to]
     if trigger.to is S.QUEUED:
         draft.changes["queued_at"] = draft.now.utc
-        draft.move(S.QUEUED, cause, ENGINE)
+        draft.move(S.QUEUED, cause, _ENGINE)
         return
     if failure is not None and failure.kind is FailureKind.CONDITION_FALSE:
         cause = "condition:false"
     draft.changes["failure"] = failure
-    draft.end(trigger.to, cause, ENGINE, failure.message if failure else None)
+    draft.end(trigger.to, cause, _ENGINE, failure.message if failure else None)
 
 
 def _orphaned(draft: Draft, trigger: Orphaned) -> None:

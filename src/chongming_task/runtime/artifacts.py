@@ -18,7 +18,7 @@ from pathlib import Path, PureWindowsPath
 from chongming_task.core.text import clean
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["Artifacts"]
+__all__ = ["Artifacts", "checked_parts", "contains"]
 
 _IGNORE_ALL = "# made by chongming-task\n*\n"
 

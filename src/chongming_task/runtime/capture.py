@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar, Token
 from typing import Any
 
-from chongming_task.runtime.context import TaskContext, _current
+from chongming_task.runtime.context import TaskContext, running_context
 from chongming_task.runtime.task_log import text_of
 
 __all__ = ["begin_attempt", "end_attempt", "start", "stop"]
@@ -236,14 +236,13 @@ def end_attempt(context: TaskContext, mark: Token[TaskContext | None] | None) ->
     """The attempt is over: hand over what it wrote last."""
     if mark is not None:
         _captured.reset(mark)
-    if context._output is not None:
-        context._output.close()
+    context.close_output()
 
 
 def _call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
     """In the place of ``Logger.callHandlers``: a task's record is told whose it is, goes to the task's output, and then
     to the handlers."""
-    task = _current.get()
+    task = running_context.get()
     if task is not None:
         for name, value in task.log_fields.items():
             record.__dict__.setdefault(name, value)

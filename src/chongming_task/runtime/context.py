@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from chongming_task.runtime.artifacts import Artifacts
     from chongming_task.runtime.token import CancellationToken
 
-__all__ = ["TaskContext", "current_context"]
+__all__ = ["DEFAULT_ARTIFACTS", "TaskContext", "current_context", "running_context", "running_task_id"]
 
 DEFAULT_ARTIFACTS = ".chongming/artifacts"  # relative to where the process is
 
 T = TypeVar("T")
 
 _opening = threading.Lock()  # two threads of a task may be the first to write at once
-_current: ContextVar[TaskContext | None] = ContextVar("chongming_task_context", default=None)
+
+running_context: ContextVar[TaskContext | None] = ContextVar("chongming_task_context", default=None)
+"""The attempt that runs in this thread or coroutine; None outside of one. Set by ``invoke`` alone."""
 
 
 class TaskContext:
@@ -283,6 +285,11 @@ class TaskContext:
             self.write_output = write = self._output.write
         return write(stream, text, level)
 
+    def close_output(self) -> None:
+        """The attempt is over: what it wrote last is handed over."""
+        if self._output is not None:
+            self._output.close()
+
     def _log_unheard(self, level: int, text: str) -> None:
         """Take a line of ``log`` that logging lets nobody hear."""
         if self.captured_since >= 0:
@@ -349,7 +356,7 @@ def current_context() -> TaskContext:
     Raises:
         ConfigurationError: Outside a task.
     """
-    context = _current.get()
+    context = running_context.get()
     if context is None:
         raise ConfigurationError("no task runs here: current_context() works inside a task, and in what it calls")
     return context
@@ -357,5 +364,5 @@ def current_context() -> TaskContext:
 
 def running_task_id() -> str | None:
     """The id of the task that runs in this thread, or None."""
-    context = _current.get()
+    context = running_context.get()
     return None if context is None else context.task_id

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chongming_task.core.effects import ClearTimer, Detach
@@ -339,8 +339,3 @@ class Engine:
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""
         self.journal.flush(self.clock.monotonic())
-
-    @property
-    def limits_in_use(self) -> Mapping[str, object]:
-        """Records that hold slots, by id."""
-        return self.ready.holding

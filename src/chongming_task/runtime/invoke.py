@@ -17,7 +17,7 @@ from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
 from chongming_task.errors import TaskCancelled
 from chongming_task.runtime.capture import begin_attempt, end_attempt
-from chongming_task.runtime.context import TaskContext, _current
+from chongming_task.runtime.context import TaskContext, running_context
 from chongming_task.runtime.token import CancellationToken
 
 __all__ = ["invoke"]
@@ -48,7 +48,7 @@ def invoke(
     deadline = None if limit is None else datetime.now(UTC) + timedelta(seconds=limit)
     context = TaskContext(request, token, deliver, deadline)
     capture = begin_attempt(context) if request.output is not OutputMode.PLAIN else None
-    mark = _current.set(context)
+    mark = running_context.set(context)
     try:
         value = _call(request, context, token)
         return Ended(number, outcome=request.results.keep(value, lambda: context.artifacts.new_folder("result")))
@@ -64,7 +64,7 @@ def invoke(
             return Ended(number, failure=_cancelled(token, error))
         return Ended(number, failure=_described(error, request.retry))
     finally:
-        _current.reset(mark)
+        running_context.reset(mark)
         end_attempt(context, capture)
 
 
