@@ -170,6 +170,18 @@ def test_a_click_is_sent_shown_as_waiting_and_then_answered(show):
     assert panel.text("cmt-notice").inner_text() == ""
 
 
+def test_a_change_of_mind_is_sent_before_the_first_word_is_answered(show):
+    """A stop must never be swallowed because the answer to a resume is still on its way."""
+    panel = show()
+    panel.act("parse json/", "pause").click()
+    request = panel.wait_request()
+    panel.act("parse json/", "stop").click()
+    panel.page.wait_for_function("window.sent.filter(m => m.ids).length === 2")
+    assert [sent["verb"] for sent in panel.requests()] == ["pause", "stop"]
+    panel.answer(request)  # the second still waits, and is shown to
+    panel.row("parse json/").get_by_text("waiting for the kernel").wait_for()
+
+
 def test_a_refused_verb_tells_its_reason_below(show):
     """The kernel's own words."""
     panel = show()

@@ -190,7 +190,8 @@ export class PanelSession implements LinkListener {
   actOnRow(row: number, verb: Verb, atOnce = false): void {
     const reason = atOnce ? null : this.refusal(row, verb);
     if (reason !== null) this.say({ text: `${this.table.columns.name[row] ?? ""}: ${reason}`, bad: true });
-    else if (!this.clicks.has(row)) this.begin(planForRow(this.table, row, verb, atOnce));
+    // The same word twice is a double click; another one is a change of mind, and is sent though the first waits.
+    else if (atOnce || this.clicks.get(row)?.verb !== verb) this.begin(planForRow(this.table, row, verb, atOnce));
   }
 
   actOnSelection(verb: Verb): void {
@@ -216,11 +217,12 @@ export class PanelSession implements LinkListener {
   private async run(plan: Plan): Promise<void> {
     const at = this.now();
     const rows = plan.asks.flatMap((ask) => ask.rows);
-    for (const row of rows) this.clicks.set(row, { verb: plan.verb, at });
+    const click = { verb: plan.verb, at };
+    for (const row of rows) this.clicks.set(row, click);
     setTimeout(this.repaint, WAITING_SHOWS_AFTER_MS);
     const ids = (ask: { rows: number[] }) => ask.rows.map((row) => this.table.columns.id[row] ?? "");
     const replies = await Promise.all(plan.asks.map((ask) => this.link.ask(plan.verb, ids(ask), ask.args)));
-    for (const row of rows) this.clicks.delete(row);
+    for (const row of rows) if (this.clicks.get(row) === click) this.clicks.delete(row);
     if (rows.length > 1) this.selected.clear();
     const error = replies.find((reply) => reply.error !== null)?.error;
     const results = replies.flatMap((reply) => reply.results);
