@@ -46,7 +46,6 @@ from chongming_task.core.policies import (
     Timeout,
 )
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
-from chongming_task.core.results import ResultInvalid
 from chongming_task.core.state_machine import StateMachine
 from chongming_task.core.states import RequestedAction, TaskStatus, Verb
 from chongming_task.errors import (
@@ -55,6 +54,7 @@ from chongming_task.errors import (
     ConfigurationError,
     ControllerClosed,
     InvalidTransition,
+    ResultInvalid,
     ResultUnavailable,
     StillRunning,
     StoreError,

@@ -9,6 +9,7 @@
     │   └── StillRunning          a worker that was given up still runs, and force was not given
     ├── TaskExecutionError        a task ended without a value
     │   └── TaskTimeout           ... because it overran one of its limits
+    ├── ResultInvalid             a task returned what cannot be stored
     ├── ResultUnavailable         a task succeeded, but its value cannot be had here
     ├── ControllerClosed          the controller takes no more work
     └── StoreError                the store could not do its work
@@ -30,6 +31,7 @@ __all__ = [
     "ConfigurationError",
     "ControllerClosed",
     "InvalidTransition",
+    "ResultInvalid",
     "ResultUnavailable",
     "StillRunning",
     "StoreError",
@@ -121,6 +123,14 @@ class TaskTimeout(TaskExecutionError):
 
     You do not get it when ``wait(timeout)`` runs out of patience: that is the builtin :class:`TimeoutError`, and the
     task goes on.
+    """
+
+
+class ResultInvalid(TaskError, TypeError):
+    """A task returned a value that cannot be stored; says where in it, and what to do.
+
+    It fails the attempt with RESULT_INVALID, and ``handle.result()`` raises it. You do not get it for a value that JSON
+    or a result codec holds, nor with ``@task(result="memory")``.
     """
 
 

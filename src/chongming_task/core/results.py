@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from chongming_task.core.text import clean
-from chongming_task.errors import TaskError
+from chongming_task.errors import ResultInvalid
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["MARK", "ResultInvalid", "ResultPolicy", "StrictJson", "to_json"]
+__all__ = ["MARK", "ResultPolicy", "StrictJson", "to_json"]
 
 MARK = "$chongming"
 """The key of a stored result that is more than it says: a pointer to a file, say. No result may have a key like it."""
@@ -24,10 +24,6 @@ _SHOWN = 80  # characters of a key in a message
 
 _Path = tuple[Any, ...]
 """Where a value stands: ``()``, or the path of what holds it and its key or index there."""
-
-
-class ResultInvalid(TaskError, TypeError):
-    """A value that cannot be stored as JSON; says where in it, and what to do."""
 
 
 class ResultPolicy(Protocol):

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.core.results import ResultInvalid
-from chongming_task.errors import ResultUnavailable
+from chongming_task.errors import ResultInvalid, ResultUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path

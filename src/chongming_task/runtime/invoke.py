@@ -12,10 +12,9 @@ from chongming_task.core.failures import Failure, FailureKind, describe_exceptio
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.ports import AttemptRequest, Deliver
-from chongming_task.core.results import ResultInvalid
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Ended, Started
-from chongming_task.errors import TaskCancelled
+from chongming_task.errors import ResultInvalid, TaskCancelled
 from chongming_task.runtime.capture import begin_attempt, end_attempt
 from chongming_task.runtime.context import TaskContext, running_context
 from chongming_task.runtime.token import CancellationToken

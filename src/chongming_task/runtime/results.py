@@ -16,9 +16,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
-from chongming_task.core.results import MARK, ResultInvalid, to_json
+from chongming_task.core.results import MARK, to_json
 from chongming_task.core.text import clean
-from chongming_task.errors import ConfigurationError, ResultUnavailable
+from chongming_task.errors import ConfigurationError, ResultInvalid, ResultUnavailable
 
 if TYPE_CHECKING:
     from pathlib import Path

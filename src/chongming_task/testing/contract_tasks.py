@@ -6,8 +6,7 @@ import threading
 import time
 from typing import Any, NoReturn
 
-from chongming_task.core.results import ResultInvalid
-from chongming_task.errors import TaskCancelled
+from chongming_task.errors import ResultInvalid, TaskCancelled
 from chongming_task.runtime.context import TaskContext, current_context
 
 __all__: list[str] = []

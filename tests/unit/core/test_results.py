@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chongming_task.core.results import MARK, ResultInvalid, StrictJson, to_json
-from chongming_task.errors import TaskError
+from chongming_task.core.results import MARK, StrictJson, to_json
+from chongming_task.errors import ResultInvalid, TaskError
 
 Point = namedtuple("Point", "x y")
 
