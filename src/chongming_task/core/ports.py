@@ -137,6 +137,11 @@ class ExecutionHandle(Protocol):
         """What it last reported, without ``updated_at``."""
         ...
 
+    @property
+    def error(self) -> BaseException | None:
+        """What ended it, for ``handle.result()``; None while it runs, and where the object is in another process."""
+        ...
+
     def stop(self, reason: StopReason) -> None:
         """Raise TaskCancelled in it at its next checkpoint, and at every one after that."""
         ...

@@ -205,7 +205,7 @@ class Engine:
     def _take_end(self, live: LiveTask, ended: Ended) -> None:
         if live.draft.live and ended.attempt == live.draft.attempt:
             self._look(live)
-            live.error = getattr(live.execution, "error", None)
+            live.error = None if live.execution is None else live.execution.error
             if ended.failure is not None:
                 self._now = Now(self._now.utc, self._dice())
             self._apply(live, self.supervisor.measured(live, ended))
