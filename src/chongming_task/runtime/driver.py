@@ -61,11 +61,18 @@ class ThreadDriver:
             return False
 
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
-        """Wait until the event is set; False when the time ran out first, or nobody is left to set it."""
+        """Wait until the event is set; False when the time ran out first, or nobody is left to set it.
+
+        Raises:
+            RuntimeError: On the engine's thread, which would wait for itself: for ever, and everybody with it.
+        """
+        patience = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+        if self._thread is threading.current_thread() and not event.is_set():
+            raise RuntimeError("the engine's thread cannot wait for the engine: do this in a thread of your own")
         if not self._over:
-            return event.wait(None if timeout is None else min(timeout, threading.TIMEOUT_MAX))
+            return event.wait(patience)
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+            self._thread.join(patience)
         return event.is_set()
 
     def stop(self, timeout: float = 5.0) -> None:

@@ -61,6 +61,7 @@ def test_nobody_waits_for_a_driver_that_has_ended():
     already = threading.Event()
     already.set()
     assert driver.wait(already, 1e300) is True
+    assert driver.wait(threading.Event(), 1e300) is False
     driver.stop()
 
 
@@ -71,6 +72,21 @@ def test_a_wait_of_any_length_is_a_wait():
     engine.call(done.set)
     assert driver.wait(done, 1e300)
     assert driver.wait(threading.Event(), 0) is False
+    driver.stop()
+
+
+def test_the_engine_does_not_wait_for_itself():
+    """A callback on its thread that asks for something is told so, instead of holding everybody up for ever."""
+    driver, engine, told = ThreadDriver(), StubEngine(), threading.Event()
+    driver.start(engine)
+
+    def ask():
+        with pytest.raises(RuntimeError, match="cannot wait for the engine"):
+            driver.wait(threading.Event())
+        told.set()
+
+    engine.call(ask)
+    assert driver.wait(told, PATIENCE)
     driver.stop()
 
 
