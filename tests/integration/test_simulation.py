@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -32,6 +33,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 def test_fifty_thousand_steps_find_nothing():
     """170 worlds of 300 steps each, and every one comes to rest."""
     assert simulate(range(WORLDS), STEPS) == WORLDS * STEPS >= 50_000
+
+
+def test_a_world_leaves_the_streams_alone():
+    """Its controllers crash and are never closed, so none may take stdout for its tasks."""
+    before = sys.stdout
+    Simulation(3).run(50)
+    assert sys.stdout is before
 
 
 def test_a_world_is_the_same_again():

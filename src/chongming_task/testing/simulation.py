@@ -86,6 +86,7 @@ class Simulation:
             clock=self.clock,
             driver=self.driver,
             dice=self.dice.random,
+            capture=False,  # nobody closes a controller that has crashed, and nothing is run that could write
         )
         self._untap = self.controller.tap(self._check_told)
 
