@@ -172,25 +172,25 @@ class TaskHandle(Generic[R]):
         """Hold it at its next checkpoint; True when it is held."""
         return self._controller.pause(self.id, timeout=timeout, wait=wait, reason=reason)
 
-    def resume(self) -> None:
+    def resume(self, *, reason: str | None = None) -> None:
         """Let it go on."""
-        self._controller.resume(self.id)
+        self._controller.resume(self.id, reason=reason)
 
     def cancel(self, reason: str | None = None, *, timeout: float = 10.0, wait: bool = True) -> bool:
         """Cancel it, as a pipeline would; True when that is confirmed."""
         return self._controller.cancel(self.id, reason, timeout=timeout, wait=wait)
 
-    def retry(self, *, force: bool = False) -> None:
+    def retry(self, *, force: bool = False, reason: str | None = None) -> None:
         """Try it again."""
-        self._controller.retry(self.id, force=force)
+        self._controller.retry(self.id, force=force, reason=reason)
 
     def skip(self, reason: str | None = None) -> None:
         """Pass over it."""
         self._controller.skip(self.id, reason)
 
-    def reset(self, *, confirm: bool = False) -> None:
+    def reset(self, *, confirm: bool = False, force: bool = False, reason: str | None = None) -> None:
         """Forget its attempts and put it back to pending."""
-        self._controller.reset(self.id, confirm=confirm)
+        self._controller.reset(self.id, confirm=confirm, force=force, reason=reason)
 
     def force_transition(self, to: TaskStatus | str, *, reason: str, actor: str) -> None:
         """Set its status by hand."""

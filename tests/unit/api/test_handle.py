@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from chongming_task import ConfigurationError, RetryPolicy, TaskCancelled, TaskExecutionError, TaskTimeout, Timeout
+from chongming_task import (
+    ConfigurationError,
+    RetryPolicy,
+    StillRunning,
+    TaskCancelled,
+    TaskExecutionError,
+    TaskTimeout,
+    Timeout,
+)
 
 
 def test_it_shows_the_newest_state(rig):
@@ -132,3 +140,18 @@ def test_wait_all_says_who_has_not_ended(rig):
     rig.running(name="slow")
     with pytest.raises(TimeoutError, match="'slow' has not ended"):
         rig.controller.wait_all(timeout=3)
+
+
+def test_its_verbs_take_what_the_refusals_advise(rig):
+    """A reset beside a worker that still runs says force=True; and every verb has a reason for the audit trail."""
+    handle, _ = rig.running()
+    handle.pause(wait=False)
+    handle.resume(reason="go")
+    handle.stop(graceful=False)
+    handle.retry(force=True, reason="again")
+    handle.stop(graceful=False)
+    with pytest.raises(StillRunning, match="force=True"):
+        handle.reset(confirm=True)
+    handle.reset(confirm=True, force=True, reason="anew")
+    said = {edge.trigger: edge.reason for edge in handle.transitions}
+    assert [said[f"user:{verb}"] for verb in ("resume", "retry", "reset")] == ["go", "again", "anew"]
