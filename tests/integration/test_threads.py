@@ -263,7 +263,11 @@ def test_a_task_that_overruns_its_time(controller):
     assert [attempt.failure.kind for attempt in handle.attempts] == ["timeout_attempt"] * 2
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), float("nan"), b"bytes", {1: 2}, [float("inf")]], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [{1, 2}, object(), float("nan"), b"bytes", {1: 2}, [float("inf")]],
+    ids=["set", "object", "nan", "bytes", "int-key", "inf"],
+)
 def test_a_value_that_is_no_json_is_refused(controller, value):
     """RESULT_INVALID, never retried; the message says where, and what to do."""
     handle = controller.submit(lambda: value, retry=RetryPolicy(3, backoff="none"))

@@ -150,7 +150,9 @@ def test_times_are_utc_microseconds():
         codec.to_micros(datetime(2030, 1, 1))
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}, [b"x"]], ids=repr)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), object(), {1, 2}, [b"x"]], ids=["nan", "inf", "object", "set", "bytes"]
+)
 def test_what_is_no_json_is_refused(value):
     """As it should have been above the stores."""
     with pytest.raises(StoreError, match="cannot be stored as JSON"):

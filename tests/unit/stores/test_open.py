@@ -23,7 +23,11 @@ def test_a_path_is_sqlite(tmp_path, kind):
     store.close()
 
 
-@pytest.mark.parametrize("where", ["mysql://host/db", "sqlite:///runs.db", 5, MemoryTaskStore, object()], ids=repr)
+@pytest.mark.parametrize(
+    "where",
+    ["mysql://host/db", "sqlite:///runs.db", 5, MemoryTaskStore, object()],
+    ids=["mysql", "url", "number", "class", "object"],
+)
 def test_anything_else_is_refused(where):
     """With what would do."""
     with pytest.raises(ConfigurationError, match=r"'runs\.db'"):
