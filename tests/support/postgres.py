@@ -24,22 +24,51 @@ def server_programs() -> Path | None:
     return next((f for f in folders if (f / "initdb").exists() and (f / "pg_ctl").exists()), None)
 
 
+class Server:
+    """A server of one's own, in a folder that exists.
+
+    Args:
+        folder: Where it keeps everything.
+    """
+
+    def __init__(self, folder: str) -> None:
+        programs = server_programs()
+        assert programs is not None
+        self._programs, self._folder, self._data = programs, folder, Path(folder, "data")
+        self._port = _free_port()
+        self.dsn = f"postgresql://postgres@127.0.0.1:{self._port}/postgres"
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres")
+        _run(programs / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        options = f"-p {self._port} -k {self._folder} {SETTINGS}"
+        log = Path(self._folder, "log")
+        _run(self._programs / "pg_ctl", "-D", self._data, "-l", log, "-w", "-o", options, "start")
+
+    def stop(self) -> None:
+        """Cut all connections, and stop it."""
+        _run(self._programs / "pg_ctl", "-D", self._data, "-w", "-m", "fast", "stop")
+
+
+@contextmanager
+def restartable() -> Iterator[Server]:
+    """A running server that may be stopped and started."""
+    with tempfile.TemporaryDirectory(prefix="chongming-pg-", ignore_cleanup_errors=True) as folder:
+        server = Server(folder)
+        server.start()
+        try:
+            yield server
+        finally:
+            _run(server._programs / "pg_ctl", "-D", server._data, "-w", "-m", "immediate", "stop")
+
+
 @contextmanager
 def cluster() -> Iterator[str]:
     """A running server on a free port of 127.0.0.1; gives its DSN."""
-    programs = server_programs()
-    assert programs is not None
-    with tempfile.TemporaryDirectory(prefix="chongming-pg-", ignore_cleanup_errors=True) as folder:
-        if os.geteuid() == 0:
-            shutil.chown(folder, "postgres")
-        data, port = Path(folder, "data"), _free_port()
-        _run(programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-        options = f"-p {port} -k {folder} {SETTINGS}"
-        _run(programs / "pg_ctl", "-D", data, "-l", Path(folder, "log"), "-w", "-o", options, "start")
-        try:
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        finally:
-            _run(programs / "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    with restartable() as server:
+        yield server.dsn
 
 
 @contextmanager

@@ -136,7 +136,7 @@ CREATE TABLE IF NOT EXISTS chongming_meta (name text PRIMARY KEY, value text NOT
 CREATE TABLE IF NOT EXISTS chongming_migrations (version bigint PRIMARY KEY, at bigint NOT NULL);
 
 -- name: has_meta
-SELECT 1 WHERE to_regclass('chongming_meta') IS NOT NULL
+SELECT 1 FROM pg_class WHERE relname = 'chongming_meta' AND pg_table_is_visible(oid)
 
 -- name: set_schema_version
 INSERT INTO chongming_meta (name, value) VALUES ('schema_version', %(version)s)

@@ -117,6 +117,8 @@ class PostgresDatabase:
             connection.execute("COMMIT")
         except BaseException as error:
             self._roll_back(connection)
+            if isinstance(error, UnicodeEncodeError):  # half a character
+                raise self._connections.told(error) from None
             if not isinstance(error, driver().Error):
                 raise
             if not last and not committing and _worth_a_try(error, connection):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ __all__ = ["affected_by_wal_reset", "network_file_system", "warn_once"]
 _FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # the last holds for all that follow; the others within their branch
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre gpfs beegfs".split())  # noqa: SIM905
 _NETWORK |= {"fuse.sshfs", "fuse.s3fs", "fuse.glusterfs"}
+_OCTAL = re.compile(r"\\([0-7]{3})")  # a blank in a mount point is \040
 _told: set[str] = set()
 
 
@@ -42,7 +44,7 @@ def network_file_system(path: Path, mounts: str = "/proc/self/mountinfo") -> str
         fields = left.split()
         if len(fields) < 5 or not right:
             continue
-        point = fields[4].encode().decode("unicode_escape")  # a blank is \040
+        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4])
         if len(point) >= len(best) and (where + "/").startswith(point.rstrip("/") + "/"):
             best, kind = point, right.split()[0]
     return kind if kind in _NETWORK else None
