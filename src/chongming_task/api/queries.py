@@ -18,7 +18,10 @@ __all__ = ["Queries"]
 
 
 class Queries:
-    """The questions. They see everything this process has posted before."""
+    """The questions. They see everything this process has posted before.
+
+    About an unknown id ``get`` raises UnknownTask; the lists are empty.
+    """
 
     _link: EngineLink
 
