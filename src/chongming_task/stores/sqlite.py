@@ -37,8 +37,7 @@ class SqliteTaskStore(SqlRecords, SqlCoordination):
         StoreWarning: Once in a process, for an SQLite library that can corrupt the file, and for a network file system.
 
     Example:
-        >>> import tempfile, warnings
-        >>> warnings.simplefilter("ignore", StoreWarning)
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     store = SqliteTaskStore(f"{folder}/runs.db")
         ...     store.counts()
