@@ -39,6 +39,15 @@ class RecordsContract(StoreCase):
                     assert_same(reader.get(task.task_id), task)
                     assert_same(reader.query(TaskQuery(limit=1))[0], task)
 
+    def test_every_field_that_can_change_changes(self) -> None:
+        """From nothing to something, and back to nothing."""
+        with self.store() as store:
+            full = full_record("t1", "明")
+            fresh = TaskSnapshot(*full[: TaskSnapshot._fields.index("status")])
+            for task, version in ((fresh, None), (full, 0), (fresh._replace(status_version=8), 7)):
+                assert not store.commit([Write(task, version)])
+                assert_same(store.get("t1"), task)
+
     def test_nothing_comes_back_as_nothing(self) -> None:
         """None stays None, empty stays empty, and neither becomes the other."""
         with self.store() as store:
@@ -77,6 +86,9 @@ class RecordsContract(StoreCase):
                 assert_same(store.transitions(task_id)[0], edge)
                 for found, stored in zip(store.attempts(task_id), (bare, full), strict=True):
                     assert_same(found, stored)
+                swapped = (full._replace(attempt=1), bare._replace(attempt=2))
+                store.commit([Write(a_record(task_id, status_version=2), 1, (), swapped)])
+                assert store.attempts(task_id) == list(swapped)
 
     def test_what_is_read_is_a_copy(self) -> None:
         """Nobody can change the store by changing what it gave."""
@@ -251,6 +263,7 @@ class RecordsContract(StoreCase):
             assert store.prune(0) == 2
             assert not store.commit([born("t1")])
             assert [task.task_id for task in store.query(TaskQuery())] == ["t0", "t1"]
+            assert [task.task_id for task in store.query(TaskQuery(tag="x"))] == ["t0"]
 
     def test_what_is_durable_survives(self) -> None:
         """Closing is idempotent, and another store finds everything."""
