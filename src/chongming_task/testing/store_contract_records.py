@@ -43,7 +43,8 @@ class RecordsContract(StoreCase):
         """From nothing to something, and back to nothing."""
         with self.store() as store:
             full = full_record("t1", "明")
-            fresh = TaskSnapshot(*full[: TaskSnapshot._fields.index("status")])
+            life = TaskSnapshot._fields[TaskSnapshot._fields.index("status") :]
+            fresh = full._replace(**{name: TaskSnapshot._field_defaults[name] for name in life})
             for task, version in ((fresh, None), (full, 0), (fresh._replace(status_version=8), 7)):
                 assert not store.commit([Write(task, version)])
                 assert_same(store.get("t1"), task)
