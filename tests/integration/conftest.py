@@ -17,6 +17,7 @@ def make_controller() -> Iterator[Callable[..., Controller]]:
     made: list[Controller] = []
 
     def make(*args: Any, **options: Any) -> Controller:
+        options.setdefault("echo", options.get("executor") == "inline")  # as in a notebook: what tasks print is theirs
         made.append(Controller(*args, **options))
         return made[-1]
 
@@ -29,5 +30,5 @@ def make_controller() -> Iterator[Callable[..., Controller]]:
 
 @pytest.fixture
 def controller(make_controller: Callable[..., Controller]) -> Controller:
-    """One with the defaults."""
+    """One with the defaults, and quiet."""
     return make_controller()

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import logging
 import resource
+import subprocess
 import sys
 import threading
 import traceback
@@ -18,6 +19,21 @@ from chongming_task import Controller, RetryPolicy, TaskLogLine, TaskOutput, run
 from chongming_task.core.output import OUTPUT_LINES
 
 PATIENCE = 20
+SCRIPT = """
+from chongming_task import Controller
+
+def work():
+    print("hello")
+    raise ValueError("boom")
+
+with Controller() as controller:
+    controller.submit(work)
+with Controller() as controller:
+    handle = controller.submit(work)
+    handle.wait()
+    kept = [line.text for line in handle.output()]
+print(kept)
+"""
 
 
 def texts(handle, stream=None) -> list[str]:
@@ -206,6 +222,13 @@ def test_an_echo_goes_both_ways(make_controller, capsys):
     ]
     assert [line.text for line in last.output()] == ["four"]
     assert capsys.readouterr().out.split() == ["one", "two", "three", "four"]
+
+
+def test_a_script_hears_of_its_tasks():
+    """Without a word of its own about output, logging or results: prints are shown, and so is a failure."""
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, "hello\nhello\n['hello']\n")
+    assert done.stderr.count("task 'work' failed: ValueError: boom (for more: handle.failure.traceback") == 2
 
 
 def test_capture_can_be_left_off(make_controller, capsys):

@@ -31,6 +31,7 @@ from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.place import in_kernel
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.open import open_store
@@ -65,6 +66,11 @@ class Controller(Steering, Queries):
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
     closes.
 
+    A record that ends failed or lost is told in one WARNING of the logger ``chongming_task.task``, whether or not
+    anybody asks for its result; attempts that are retried are not. Without any logging set up it goes to stderr. In a
+    Jupyter kernel, where it would land in whichever cell is newest, it is told only to a handler that was added to this
+    logger or to ``chongming_task``: there the panel shows it.
+
     Args:
         store: Where records are kept: a path, such as ``"runs.db"``, for SQLite; ``"postgresql://..."``; a store
             object; default: this process's memory.
@@ -84,8 +90,9 @@ class Controller(Steering, Queries):
             arrays.
         capture: Whether what tasks print and log goes to their own output, see ``handle.output()``. False leaves it
             alone.
-        echo: Whether it also goes to where it would have gone, such as the terminal; default: with the inline executor
-            only. A task can say for itself: ``@task(echo=True)``.
+        echo: Whether it also goes to where it would have gone, such as the terminal; default: yes, but not in a Jupyter
+            kernel, where it would land in whichever cell is newest (with the inline executor it does there, too: the
+            task runs in that cell). A task can say for itself: ``@task(echo=False)``.
         clock: Time; a fake one in tests.
         driver: Who makes the engine tick; by hand in tests.
         dice: Random numbers in [0, 1), for jitter; loaded ones in tests.
@@ -428,8 +435,10 @@ def _limits(
 def _output_mode(capture: bool, echo: bool | None, executor: Executor) -> OutputMode:
     if not capture:
         return OutputMode.PLAIN
-    # An inline task runs where its caller waits: there its output is looked for, and a debugger's prompt as well.
-    return OutputMode.ECHO if (isinstance(executor, InlineExecutor) if echo is None else echo) else OutputMode.OWN
+    if echo is None:
+        # An inline task runs where its caller waits: there its output is looked for, and a debugger's prompt as well.
+        echo = isinstance(executor, InlineExecutor) or not in_kernel()
+    return OutputMode.ECHO if echo else OutputMode.OWN
 
 
 def _executor(executor: str | Executor, clock: Clock) -> Executor:

@@ -29,6 +29,7 @@ from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
 from chongming_task.runtime.timers import Timers
+from chongming_task.runtime.unhappy import UNHAPPY
 
 __all__ = ["Answer", "Engine"]
 
@@ -335,6 +336,8 @@ class Engine:
             self.supervisor.keep_time(live, old, new)
         if new in TERMINAL or old in TERMINAL:
             self.index.follow(live)
+        if new in UNHAPPY and old is not new and not after.overridden:  # who sets it by hand knows
+            self.outbox.unhappy.append(after)
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""

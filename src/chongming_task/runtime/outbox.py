@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from chongming_task.core.effects import Effect
 from chongming_task.core.events import Event
 from chongming_task.core.ports import Clock, Touch, Write
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.triggers import Timer
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
+from chongming_task.runtime.unhappy import warn_of
 
 __all__ = ["STORE_TIMER", "Outbox"]
 
@@ -39,6 +41,7 @@ class Outbox:
     ) -> None:
         self.events: list[Event] = []
         self.effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
+        self.unhappy: list[TaskSnapshot] = []  # records that failed or were lost
         self.answers: list[Callable[[], None]] = []  # called last: what they speak of is stored by then
         self._changed: list[LiveTask] = []
         self._journal = journal
@@ -61,6 +64,7 @@ class Outbox:
         self._changed, self.events, self.effects, self.answers = [], [], [], []
         self._store(changed)
         self._tell(changed, events)
+        self._warn()
         for live, attempt, effect in effects:
             try:
                 self._supervisor.perform(live, attempt, effect)
@@ -77,6 +81,11 @@ class Outbox:
         for live in changed:
             live.publish()
         self._bus.publish(events, [live.snapshot for live in changed])
+
+    def _warn(self) -> None:
+        unhappy, self.unhappy = self.unhappy, []
+        for task in unhappy:
+            warn_of(task)
 
     def _store(self, changed: Sequence[LiveTask]) -> None:
         writes, touches = [], []
