@@ -566,3 +566,23 @@ def test_an_error_in_a_coroutine_is_its_failure(controller):
 
     with pytest.raises(LookupError, match="in vain"):
         controller.submit(fail).result(PATIENCE)
+
+
+def test_a_back_off_of_the_caller_s_is_asked_in_the_worker():
+    """No code of a caller runs on the engine thread: one that takes long would hold everybody up."""
+    asked_on = []
+
+    class Slow:
+        def delay(self, failed, chance):
+            asked_on.append(threading.current_thread().name)
+            return 0.01 * failed
+
+    def fail_once(ctx):
+        if ctx.attempt == 1:
+            raise ValueError("once")
+
+    with Controller() as controller:
+        handle = controller.submit(fail_once, retry=RetryPolicy(max_attempts=2, backoff=Slow()))
+        handle.result(timeout=10)
+    assert len(asked_on) == 1
+    assert asked_on[0].startswith("chongming-worker")

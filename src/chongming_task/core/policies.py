@@ -176,18 +176,39 @@ class RetryPolicy:
         return isinstance(error, retry) and not isinstance(error, give_up)
 
     def delay(self, failed: int, chance: float) -> float:
-        """Seconds to wait after ``failed`` failed attempts; never negative, never more than the backoff says."""
-        assert not isinstance(self.backoff, str)  # made an object in __post_init__
-        try:
-            seconds = float(self.backoff.delay(failed, chance))
-        except Exception:  # a caller's own code, too late to be told: the record waits as if it had not been given
-            seconds = _NAMED_BACKOFFS["exponential"].delay(failed, chance)
-        return min(seconds, LARGEST_SECONDS) if seconds > 0 else 0.0
+        """Seconds to wait after ``failed`` failed attempts, by one of our own backoffs; runs no code of a caller.
+
+        A caller's own Backoff is asked in the worker, see :meth:`custom_delay`. Where no worker is left to ask (it was
+        killed, say) the record waits by the default, ``"exponential"``.
+        """
+        backoff = self.backoff
+        if isinstance(backoff, str) or type(backoff) not in _OURS:
+            backoff = _NAMED_BACKOFFS["exponential"]
+        return _bounded(backoff.delay(failed, chance))
+
+    def custom_delay(self, failed: int, chance: float) -> float | None:
+        """The same by a caller's own Backoff; None when it is one of ours. Runs the caller's code: for workers.
+
+        Raises:
+            Exception: What that code raises.
+        """
+        if isinstance(self.backoff, str) or type(self.backoff) in _OURS:
+            return None
+        return _bounded(float(self.backoff.delay(failed, chance)))
 
 
-@dataclass(frozen=True, slots=True)
+_OURS = (NoBackoff, FixedBackoff, ExponentialBackoff)
+
+
+def _bounded(seconds: float) -> float:
+    return min(seconds, LARGEST_SECONDS) if seconds > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeout:
-    """How long an attempt may take. Time spent paused does not count.
+    """How long an attempt may take. Time spent paused does not count. Each limit is given by its name.
+
+    An attempt that overruns one fails with a TIMEOUT kind, or is lost where its worker cannot be ended.
 
     Args:
         start: Seconds from asking for a worker until user code begins.
@@ -196,13 +217,23 @@ class Timeout:
         grace: Seconds a task has to obey once it was told that its time is up.
 
     Raises:
-        ConfigurationError: For a limit that is not a number above 0, or a negative grace.
+        ConfigurationError: For a limit without a name or that is not a number above 0, or a negative grace.
+
+    Example:
+        >>> Timeout(per_attempt=60, idle=10).idle
+        10
     """
 
     start: float | None = None
     per_attempt: float | None = None
     idle: float | None = None
     grace: float = 5.0
+
+    def __new__(cls, *unnamed: object, **named: object) -> Timeout:
+        """A number alone does not say which limit it is."""
+        if unnamed:
+            raise ConfigurationError(f"Timeout: say which limit: Timeout(per_attempt={unnamed[0]!r:.50})")
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         for name in ("start", "per_attempt", "idle"):

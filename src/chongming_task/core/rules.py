@@ -165,7 +165,9 @@ def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
         exhausted = retried and task.max_attempts > 1
         _finish(draft, trigger, S.FAILED, "retry:exhausted" if exhausted else cause, failure=failure, reason=reason)
         return
-    seconds = draft.policy.retry.delay(task.attempt, draft.now.chance)
+    seconds = trigger.retry_after
+    if seconds is None:
+        seconds = draft.policy.retry.delay(task.attempt, draft.now.chance)
     draft.close_attempt(S.FAILED, failure, trigger.seconds, trigger.paused_seconds)
     draft.changes["retry_at"] = draft.now.after(seconds)
     draft.changes["failure"] = failure

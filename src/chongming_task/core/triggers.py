@@ -96,6 +96,7 @@ class Ended(NamedTuple):
     failure: Failure | None = None  # None: it returned
     seconds: float | None = None  # how long it took, pauses included
     paused_seconds: float = 0.0
+    retry_after: float | None = None  # seconds, from a caller's own Backoff; None: the rules ask the policy
 
 
 class Elapsed(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import logging
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +22,8 @@ from chongming_task.runtime.context import TaskContext, running_context
 from chongming_task.runtime.token import CancellationToken
 
 __all__ = ["invoke"]
+
+_logger = logging.getLogger("chongming_task.engine")
 
 
 def invoke(
@@ -61,7 +65,8 @@ def invoke(
         keep(error)
         if _is_signal(error):
             return Ended(number, failure=_cancelled(token, error))
-        return Ended(number, failure=_described(error, request.retry))
+        failure = _described(error, request.retry)
+        return Ended(number, failure=failure, retry_after=_back_off(request) if failure.retryable else None)
     finally:
         running_context.reset(mark)
         end_attempt(context, capture)
@@ -88,6 +93,15 @@ def _described(error: BaseException, retry: RetryPolicy) -> Failure:
     except BaseException as worse:  # one that cannot be looked at (its __str__ exits, say) has ended the attempt too
         names = f"{type(error).__name__}, and looking at it raised {type(worse).__name__}"
         return Failure(FailureKind.EXCEPTION, clean(names, MESSAGE_LIMIT), exception_type=clean(type(error).__name__))
+
+
+def _back_off(request: AttemptRequest) -> float | None:
+    """How long a caller's own Backoff wants to wait; None when it is one of ours, or of no use."""
+    try:
+        return request.retry.custom_delay(request.attempt, random.random())
+    except Exception:  # it cannot be told to anybody but the log, and the record has to go on: it waits by the default
+        _logger.exception("the Backoff of %r raised; it waits by the default one", request.name)
+        return None
 
 
 def _cancelled(token: CancellationToken, signal: BaseException) -> Failure:

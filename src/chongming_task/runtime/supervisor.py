@@ -191,4 +191,4 @@ class Supervisor:
         now, watch = self._clock.monotonic(), live.watch
         if watch is None:
             return ended
-        return Ended(ended.attempt, ended.outcome, ended.failure, watch.seconds(now), watch.paused_seconds(now))
+        return ended._replace(seconds=watch.seconds(now), paused_seconds=watch.paused_seconds(now))

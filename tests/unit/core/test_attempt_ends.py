@@ -14,7 +14,7 @@ from chongming_task.core.rules import Step
 from chongming_task.core.states import RequestedAction, TaskStatus
 from chongming_task.core.triggers import Dispatched, Ended, Held, Started, Timer
 from chongming_task.errors import AttemptsExhausted
-from tests.unit.core.situations import NOW, POLICY, SITUATIONS, STARTED, FixedBackoff, apply, policy, record
+from tests.unit.core.situations import NOW, POLICY, SITUATIONS, STARTED, apply, policy, record
 
 S = TaskStatus
 K = FailureKind
@@ -291,12 +291,7 @@ def test_an_error_of_the_clean_up_fails_and_is_not_retried(kind, cause):
 @pytest.mark.parametrize("seconds", [1e9, 1e18, 1e300])
 def test_a_back_off_longer_than_the_calendar_is_no_accident(seconds):
     """The record waits as long as a date can say; the rules do not raise."""
-
-    class Patient:
-        def delay(self, failed: int, chance: float) -> float:
-            return seconds
-
-    made = apply(record("RUNNING"), Ended(1, failure=raised()), policy=policy(Patient()))
+    made = apply(record("RUNNING"), Ended(1, failure=raised(), retry_after=seconds), policy=policy())
 
     assert made.snapshot.status is S.RETRY_WAIT
     assert made.snapshot.retry_at > NOW + timedelta(days=3650)
@@ -320,14 +315,7 @@ def test_a_broken_back_off_does_not_keep_the_record_from_its_next_attempt(answer
 
 
 def test_the_policy_s_own_back_off_is_asked_with_the_number_of_failures():
-    """1 after the first."""
-    asked = []
-
-    class Noting(FixedBackoff):
-        def delay(self, failed: int, chance: float) -> float:
-            asked.append((failed, chance))
-            return 2.0
-
-    retry = TaskPolicy(RetryPolicy(3, Noting()), POLICY.timeout)
-    apply(record("RUNNING", attempt=2), Ended(2, failure=raised()), policy=retry, chance=0.125)
-    assert asked == [(2, 0.125)]
+    """After the second, the wait has grown by one factor; the moment's chance is its jitter."""
+    retry = TaskPolicy(RetryPolicy(3, ExponentialBackoff(base=2.0, factor=3.0)), POLICY.timeout)
+    made = apply(record("RUNNING", attempt=2), Ended(2, failure=raised()), policy=retry, chance=0.125)
+    assert made.snapshot.retry_at == NOW + timedelta(seconds=2.0 * 3.0 * 0.125)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -144,7 +147,18 @@ def test_a_back_off_of_the_caller_s_is_kept_in_bounds(said, waited):
         def delay(self, failed, chance):
             return said
 
-    assert RetryPolicy(backoff=Custom()).delay(1, 0.5) == waited
+    assert RetryPolicy(backoff=Custom()).custom_delay(1, 0.5) == waited
+
+
+def test_the_rules_run_no_code_of_a_caller():
+    """A Backoff of a caller's is asked in the worker; where none is left, the default stands in for it."""
+
+    class Custom(FixedBackoff):
+        def delay(self, failed, chance):
+            raise AssertionError("the engine must not come here")
+
+    assert RetryPolicy(backoff=Custom()).delay(2, 0.5) == ExponentialBackoff().delay(2, 0.5)
+    assert RetryPolicy(backoff=FixedBackoff(3.0)).custom_delay(1, 0.5) is None
 
 
 # time and slots
@@ -157,6 +171,15 @@ def test_a_limit_is_a_number_above_nothing(name):
     refuses(lambda value: Timeout(**{name: value}), f"Timeout: {name} must be a number above 0", values)
     assert getattr(Timeout(**{name: None}), name) is None
     assert getattr(Timeout(**{name: 0.5}), name) == 0.5
+
+
+def test_a_limit_is_given_by_its_name():
+    """A number alone would be taken for whichever limit comes first."""
+    with pytest.raises(ConfigurationError, match=r"say which limit: Timeout\(per_attempt=0.2\)"):
+        Timeout(0.2)
+    limits = Timeout(per_attempt=3, idle=2)
+    assert pickle.loads(pickle.dumps(limits)) == copy.deepcopy(limits) == limits
+    assert replace(limits, idle=None) == Timeout(per_attempt=3)
 
 
 def test_a_grace_may_be_nothing_but_not_negative():
@@ -194,6 +217,7 @@ def test_limits_are_the_policy_s_own():
 # buckets
 
 PROBE = """
+import copy
 import json
 from chongming_task.core.policies import BucketPolicy
 keys = ["tenant-a", "tenant-b", "", "租户", "\\udc80", "x" * 1000]
