@@ -12,6 +12,7 @@ import weakref
 import pytest
 
 from chongming_task import (
+    Controller,
     FailureKind,
     ResultInvalid,
     RetryPolicy,

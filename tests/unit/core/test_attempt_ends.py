@@ -8,7 +8,7 @@ import pytest
 
 from chongming_task.core.effects import ClearTimer, Launch, SetTimer
 from chongming_task.core.failures import RETRIED_KINDS, Failure, FailureKind
-from chongming_task.core.policies import RetryPolicy, TaskPolicy
+from chongming_task.core.policies import ExponentialBackoff, RetryPolicy, TaskPolicy
 from chongming_task.core.records import AttemptRecord, Progress
 from chongming_task.core.rules import Step
 from chongming_task.core.states import RequestedAction, TaskStatus
