@@ -166,6 +166,9 @@ def _checked_result(result: str) -> ResultPolicy | None:
 Policy = TypeVar("Policy", RetryPolicy, Timeout)
 
 
+_MEANT: dict[type, str] = {RetryPolicy: "max_attempts", Timeout: "per_attempt"}  # by a number alone, most likely
+
+
 def checked_policy(option: str, value: Any, kind: type[Policy]) -> Policy:
     """A policy of the right class.
 
@@ -174,8 +177,10 @@ def checked_policy(option: str, value: Any, kind: type[Policy]) -> Policy:
     """
     if isinstance(value, kind):
         return value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    inner = f"{_MEANT[kind]}={value!r}" if number else "..."
     raise ConfigurationError(
-        f"{option}= takes a {kind.__name__}, got {value!r}; write {option}={kind.__name__}(...). "
+        f"{option}= takes a {kind.__name__}, got {value!r}; write {option}={kind.__name__}({inner}). "
         f'An argument of the task that is called {option} goes into kwargs={{"{option}": ...}}'
     )
 
