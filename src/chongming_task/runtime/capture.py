@@ -72,18 +72,18 @@ class _Router:
     def _taken(self) -> TaskContext | None:
         """The attempt that writes, if its text is taken here."""
         context = _writing()
-        return context if context is not None and context.captured_since >= self._since else None
+        return context if context is not None and context._captured_since >= self._since else None
 
     def write(self, text: str) -> int:
         """Take a task's text, or pass it through."""
         context = _writing()  # as _taken does: print() comes here twice a line, a call less is felt
-        if context is None or context.captured_since < self._since:
+        if context is None or context._captured_since < self._since:
             return self._pass_through(text)
         if type(text) is not str:
             text = _exactly_text(text)
-        if context.echoes:
+        if context._echoes:
             self._pass_through(text)
-        return (context.write_output or context.write_first)(self._name, text)
+        return (context._write_output or context._write_first)(self._name, text)
 
     def _pass_through(self, text: str) -> int:
         """Write to what stood here; by way of whoever has covered our ``write``, and calls it in turn."""
@@ -104,7 +104,7 @@ class _Router:
     def flush(self) -> None:
         """Nothing is held here; what stands behind may hold something."""
         context = self._taken()
-        if context is None or context.echoes:
+        if context is None or context._echoes:
             self._stream.flush()
 
     def isatty(self) -> bool:
@@ -228,7 +228,7 @@ def begin_attempt(context: TaskContext) -> Token[TaskContext | None] | None:
         return None
     if sys.stdout is not _capture.stdout or sys.stderr is not _capture.stderr:
         _capture.put_in_place()
-    context.captured_since = _capture.generation
+    context._captured_since = _capture.generation
     return _captured.set(context)
 
 
@@ -236,7 +236,7 @@ def end_attempt(context: TaskContext, mark: Token[TaskContext | None] | None) ->
     """The attempt is over: hand over what it wrote last."""
     if mark is not None:
         _captured.reset(mark)
-    context.close_output()
+    context._close_output()
 
 
 def _call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
@@ -244,14 +244,14 @@ def _call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
     to the handlers."""
     task = running_context.get()
     if task is not None:
-        for name, value in task.log_fields.items():
+        for name, value in task._log_fields.items():
             record.__dict__.setdefault(name, value)
     context = _writing()
     if context is None:
         _capture.call_handlers(logger, record)
         return
-    (context.write_output or context.write_first)("log", text_of(record), record.levelno)
-    if not context.echoes and not logger.hasHandlers():
+    (context._write_output or context._write_first)("log", text_of(record), record.levelno)
+    if not context._echoes and not logger.hasHandlers():
         return  # logging would print it on stderr, for want of a handler: it has been heard
     mark = _captured.set(None)  # what handlers print is not the task's
     try:

@@ -32,6 +32,18 @@ running_context: ContextVar[TaskContext | None] = ContextVar("chongming_task_con
 """The attempt that runs in this thread or coroutine; None outside of one. Set by ``invoke`` alone."""
 
 
+_CHECKPOINT = """checkpoint() -> None
+
+Pass at once, wait here while the task is paused, or raise TaskCancelled when it was asked to stop.
+
+Call it in every loop that takes long: a task without checkpoints can be neither paused nor stopped, and is taken for
+stuck by an idle limit. It costs well under a microsecond. In coroutines, await acheckpoint() instead.
+
+Raises:
+    TaskCancelled: When the task was asked to stop. Let it pass: clean up in ``finally``.
+"""
+
+
 class TaskContext:
     """The running attempt, as the task sees it. Made by the executor; a first parameter named ``ctx`` receives it.
 
@@ -52,25 +64,25 @@ class TaskContext:
         2
     """
 
-    __slots__ = (
-        "_artifacts",
-        "_artifacts_base",
-        "_deadline",
-        "_deliver",
-        "_log",
-        "_output",
-        "_token",
-        "_upstream",
-        "attempt",
-        "captured_since",
-        "checkpoint",
-        "echoes",
-        "input",
-        "name",
-        "pipeline_run_id",
-        "task_id",
-        "write_output",
-    )
+    __slots__ = {  # with what help() says of them
+        "_artifacts": None,
+        "_artifacts_base": None,
+        "_captured_since": None,
+        "_deadline": None,
+        "_deliver": None,
+        "_echoes": None,
+        "_log": None,
+        "_output": None,
+        "_token": None,
+        "_upstream": None,
+        "_write_output": None,
+        "attempt": "1 for the first try.",
+        "checkpoint": _CHECKPOINT,
+        "input": "What the submission hands the task by name, such as a pipeline's parameters.",
+        "name": "What the record is called.",
+        "pipeline_run_id": "The pipeline run it belongs to, or None.",
+        "task_id": "The record.",
+    }
 
     def __init__(
         self, request: AttemptRequest, token: CancellationToken, deliver: Deliver, deadline: datetime | None = None
@@ -82,18 +94,13 @@ class TaskContext:
         self.input: Mapping[str, Any] = _NOTHING if request.input is None else Inputs("input", request.input)
         self._upstream = request.upstream
         self._deadline = deadline
-        self.echoes = request.output is OutputMode.ECHO
+        self._echoes = request.output is OutputMode.ECHO
         self._output: OutputSink | None = None
-        self.write_output: Callable[..., int] | None = None
-        self.captured_since = -1  # the newest router when it began; nobody's before that takes its text
+        self._write_output: Callable[..., int] | None = None
+        self._captured_since = -1  # the newest router when it began; nobody's before that takes its text
         self._token = token
         self._deliver = deliver
-        self.checkpoint = token.checkpoint
-        """Pass, wait here while the task is paused, or raise TaskCancelled when it was asked to stop.
-
-        Call it in every loop that takes long: a task without checkpoints can be neither paused nor stopped, and is
-        taken for stuck by an idle limit. It costs well under a microsecond.
-        """
+        self.checkpoint = token.checkpoint  # an attribute: a method around it would cost as much again
         self._log: TaskLog | None = None
         self._artifacts_base = request.artifacts
         self._artifacts: Artifacts | None = None
@@ -106,7 +113,7 @@ class TaskContext:
         not know are added to the message: ``ctx.log.info("loaded", rows=3)``.
         """
         if self._log is None:
-            self._log = TaskLog(self.log_fields, self._log_unheard)
+            self._log = TaskLog(self._log_fields, self._log_unheard)
         return self._log
 
     @property
@@ -268,7 +275,7 @@ class TaskContext:
     # for what writes the task's output
 
     @property
-    def log_fields(self) -> dict[str, Any]:
+    def _log_fields(self) -> dict[str, Any]:
         """What log records made in the task carry."""
         return {
             "task_id": self.task_id,
@@ -277,23 +284,23 @@ class TaskContext:
             "pipeline_run_id": self.pipeline_run_id,
         }
 
-    def write_first(self, stream: str, text: str, level: int | None = None) -> int:
+    def _write_first(self, stream: str, text: str, level: int | None = None) -> int:
         """Open the output and write to it: few tasks write, so few have one."""
         with _opening:
             if self._output is None:
                 self._output = OutputSink(self.attempt, self._deliver)
-            self.write_output = write = self._output.write
+            self._write_output = write = self._output.write
         return write(stream, text, level)
 
-    def close_output(self) -> None:
+    def _close_output(self) -> None:
         """The attempt is over: what it wrote last is handed over."""
         if self._output is not None:
             self._output.close()
 
     def _log_unheard(self, level: int, text: str) -> None:
         """Take a line of ``log`` that logging lets nobody hear."""
-        if self.captured_since >= 0:
-            (self.write_output or self.write_first)("log", text, level)
+        if self._captured_since >= 0:
+            (self._write_output or self._write_first)("log", text, level)
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.name!r} attempt {self.attempt} of {self.task_id}>"

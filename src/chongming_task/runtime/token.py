@@ -159,6 +159,7 @@ class CancellationToken:
         return self._checkpoint if clock is time.monotonic else partial(self._checkpoint, clock)
 
     def _checkpoint(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Pass at once, wait here while the task is paused, or raise TaskCancelled when it was asked to stop."""
         # The clock is a default argument because that is the quickest of all ways to reach it: this runs in every
         # loop of every task.
         self.last_checkpoint = clock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pydoc
 import subprocess
 import sys
 import threading
@@ -54,6 +55,22 @@ def context(clock: FakeClock | None = None, *, deadline: datetime | None = None,
     clock = clock or FakeClock()
     token = CancellationToken(1, reports.append, clock.monotonic)
     return TaskContext(AttemptRequest("id", "name", 1, print, **options), token, reports.append, deadline)
+
+
+def test_help_tells_what_a_checkpoint_does():
+    """The most used name of all is documented where people look: at the class, and at the context in hand."""
+    in_hand = TaskContext(AttemptRequest("id", "name", 1, print), CancellationToken(1, print), print)
+    for what in (TaskContext.checkpoint, in_hand.checkpoint):
+        assert "wait here while the task is paused, or raise TaskCancelled" in pydoc.plain(pydoc.render_doc(what))
+
+
+def test_the_context_shows_what_tasks_use():
+    """And nothing of how output is captured."""
+    shown = {name for name in dir(TaskContext) if not name.startswith("_")}
+    assert shown == {
+        *("acheckpoint", "artifacts", "asleep", "atrack", "attempt", "checkpoint", "deadline", "emit", "input", "log"),
+        *("name", "pipeline_run_id", "progress", "sleep", "task_id", "track", "upstream"),
+    }
 
 
 def test_the_deadline_moves_out_with_pauses():
