@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import time
 from dataclasses import dataclass
@@ -48,10 +49,21 @@ def _threads(before: Held, deadline: float) -> list[str]:
     for thread in frozenset(threading.enumerate()) - before.threads:
         if not thread.name.startswith(LIBRARY_PREFIX) and (thread.daemon or thread.name.startswith(LOOP_PREFIX)):
             continue
-        thread.join(max(0.0, deadline - time.monotonic()))
-        if thread.is_alive():
+        if not _ended(thread, deadline):
             found.append(f"thread {thread.name!r} still runs")
     return found
+
+
+def _ended(thread: threading.Thread, deadline: float) -> bool:
+    """Whether a thread is over by then; one that is listed may only just be starting, and cannot be joined yet."""
+    while True:
+        try:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        except RuntimeError:
+            if time.monotonic() < deadline:
+                os.sched_yield()
+                continue
+        return not thread.is_alive()
 
 
 def _children(before: Held, deadline: float) -> list[str]:
