@@ -119,10 +119,11 @@ class TaskExecutionError(TaskError):
 
 
 class TaskTimeout(TaskExecutionError):
-    """A task overran its start, attempt or idle limit and has no attempt left.
+    """A task overran its start, attempt or idle limit and has no attempt left, or its thread would not end: then its
+    status is lost.
 
-    You do not get it when ``wait(timeout)`` runs out of patience: that is the builtin :class:`TimeoutError`, and the
-    task goes on.
+    It is no :class:`TimeoutError`. That builtin you get when ``wait(timeout)`` or ``result(timeout)`` runs out of
+    patience, and the task goes on.
     """
 
 

@@ -149,8 +149,9 @@ class TaskHandle(Generic[R]):
         Raises:
             TimeoutError: When it has not ended by then; it goes on.
             Exception: The task's own, with its traceback, when it failed.
-            TaskTimeout: When it ran out of time.
-            TaskExecutionError: When it was stopped, cancelled, skipped or lost.
+            TaskTimeout: When the task overran one of its own limits, whether it failed or was lost for it. It is no
+                TimeoutError, which is about the patience of who waits.
+            TaskExecutionError: When it was stopped, cancelled, skipped or lost, or raised what is no Exception.
             ResultUnavailable: When it succeeded, but its value cannot be had here.
         """
         self.wait(timeout)

@@ -160,8 +160,10 @@ class Steering:
     def resume(self, task_id: str, *, reason: str | None = None, actor: str = "user") -> None:
         """Let a paused record go on, or withdraw a pause that has not come true.
 
+        On one that runs, is starting or is queued there is nothing to do.
+
         Raises:
-            InvalidTransition: When it is neither paused nor on its way.
+            InvalidTransition: When it is pending, blocked, waiting to retry, stopping or has ended.
         """
         self._link.ask_and_run(task_id, _asked(Verb.RESUME, actor, reason))
 

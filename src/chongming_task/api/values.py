@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from chongming_task.core.failures import TIMEOUT_KINDS
+from chongming_task.core.failures import TIMEOUT_KINDS, Failure
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError, TaskExecutionError, TaskTimeout
@@ -45,7 +45,7 @@ class ResultValues:
 
         Raises:
             Exception: ``error``, when the task failed with it.
-            TaskTimeout: When it ran out of time.
+            TaskTimeout: When it ran out of time, also when it was lost for it. No TimeoutError.
             TaskExecutionError: When it has no value for another reason.
             ResultUnavailable: When it succeeded, but its value cannot be had here.
         """
@@ -55,10 +55,20 @@ class ResultValues:
             raise error
         failure = task.failure
         kind = TaskTimeout if failure is not None and failure.kind in TIMEOUT_KINDS else TaskExecutionError
-        why = f": {failure.message}" if failure is not None and failure.message else ""
+        why = "" if failure is None else _why(failure)
         verb = "" if task.status is TaskStatus.FAILED else "was "
         said = f"{verb}{task.status}" if task.is_terminal else f"has not ended: it is {task.status}"
         raise kind(f"{task.name!r} {said}{why}", task_id=task.task_id, status=task.status) from error
+
+
+_NO_EXCEPTIONS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})  # their text alone says nothing
+
+
+def _why(failure: Failure) -> str:
+    name = (failure.exception_type or "").removeprefix("builtins.")
+    if name in _NO_EXCEPTIONS:
+        return f": it raised {name}({failure.message})"
+    return f": {failure.message or name}" if failure.message or name else ""
 
 
 def _absolute(artifacts: str | os.PathLike[str]) -> str:

@@ -146,7 +146,7 @@ def _ended_while_stopping(draft: Draft, trigger: Ended) -> None:
     """Whichever won the race is told: a value, the stop, or an error of the clean-up. Never a retry."""
     failure = trigger.failure
     if failure is None:
-        _succeed(draft, trigger)
+        _succeed(draft, trigger, f"asked to {draft.task.requested_action or 'stop'}; it returned all the same")
     elif failure.kind in _OBEYED:
         cancel = draft.task.requested_action is RequestedAction.CANCEL
         told = replace(failure, kind=FailureKind.CANCELLED, retryable=False)
@@ -175,10 +175,10 @@ def _fail(draft: Draft, trigger: Ended, failure: Failure) -> None:
     draft.want(SetTimer(Timer.RETRY, seconds))
 
 
-def _succeed(draft: Draft, trigger: Ended) -> None:
+def _succeed(draft: Draft, trigger: Ended, reason: str | None = None) -> None:
     draft.close_attempt(S.SUCCEEDED, None, trigger.seconds, trigger.paused_seconds)
     draft.changes["outcome"] = trigger.outcome
-    draft.end(S.SUCCEEDED, "worker:returned", _ENGINE)
+    draft.end(S.SUCCEEDED, "worker:returned", _ENGINE, reason)
 
 
 def _finish(
@@ -212,7 +212,7 @@ def _elapsed(draft: Draft, trigger: Elapsed) -> None:
     elif trigger.timer is Timer.OVERDUE:
         if draft.status is not S.STOPPING:  # not even PAUSED: it was told to stop, whatever it was held for
             assert trigger.limit is not None
-            _end_by_force(draft, trigger, StopReason(trigger.limit), _overrun(draft, trigger.limit))
+            _end_by_force(draft, trigger, StopReason(trigger.limit), _overrun(draft, trigger.limit), trigger.limit)
     elif trigger.timer is Timer.STOP_WINDOW:
         if draft.status is S.STOPPING:
             cancel = draft.task.requested_action is RequestedAction.CANCEL
@@ -226,16 +226,18 @@ def _overrun(draft: Draft, limit: FailureKind) -> str:
     return f"overran its {name} limit of {draft.policy.limit(limit):g} s"
 
 
-def _end_by_force(draft: Draft, trigger: Elapsed, reason: StopReason, why: str) -> None:
+def _end_by_force(
+    draft: Draft, trigger: Elapsed, reason: StopReason, why: str, kind: FailureKind = FailureKind.LOST
+) -> None:
     """The grace is over: a process is killed, a thread cannot be and is given up."""
     if trigger.killable:
         draft.want(Kill(reason), SetTimer(Timer.KILL_WINDOW, KILL_SECONDS))
     else:
-        _lose(draft, trigger, f"{why} and reached no checkpoint within its grace")
+        _lose(draft, trigger, f"{why} and reached no checkpoint within its grace", kind)
 
 
-def _lose(draft: Draft, trigger: Elapsed, why: str) -> None:
-    failure = Failure(FailureKind.LOST, f"the worker {why}; it may still be running")
+def _lose(draft: Draft, trigger: Elapsed, why: str, kind: FailureKind = FailureKind.LOST) -> None:
+    failure = Failure(kind, f"the worker {why}; it may still be running")
     draft.want(Detach(draft.task.attempt))
     draft.changes["abandoned"] = True
     _finish(draft, trigger, S.LOST, f"timer:{trigger.timer}", failure=failure, reason=failure.message)

@@ -18,6 +18,15 @@ S = TaskStatus
 _RERUNS = frozenset({Verb.RETRY, Verb.RESET})
 _ENDS = {Verb.STOP: S.STOPPED, Verb.CANCEL: S.CANCELLED}
 _TRIGGERS = {verb: f"user:{verb}" for verb in Verb}
+_STANDS = {  # how a record is, in words; the others "are"
+    S.SUCCEEDED: "it has succeeded",
+    S.FAILED: "it has failed",
+    S.STOPPED: "it was stopped",
+    S.CANCELLED: "it was cancelled",
+    S.SKIPPED: "it was skipped",
+    S.LOST: "it was lost",
+    S.RETRY_WAIT: "it waits for its next attempt (retry_wait)",
+}
 _WIPED = (  # by a reset
     "attempt",
     "queued_at",
@@ -42,13 +51,13 @@ def refusal(task: TaskSnapshot, verb: Verb, *, force: bool = False) -> InvalidTr
     """
     rule = rule_for(task.status, task.live, verb)
     if rule.outcome is Outcome.REFUSED:
-        allowed = [v.value for v in Verb if rule_for(task.status, task.live, v).outcome is not Outcome.REFUSED]
-        options = f"it takes {', '.join(allowed)}" if allowed else "it takes no verb"
+        outcomes = {each.value: rule_for(task.status, task.live, each).outcome for each in Verb}
+        said = _STANDS.get(task.status, f"it is {task.status}")
         return InvalidTransition(
-            f"cannot {verb} {task.name!r}: it is {task.status}; {options}",
+            f"cannot {verb} {task.name!r}: {said}; {_way_out([v for v in outcomes if outcomes[v] is Outcome.ACT])}",
             current=task.status,
             requested=verb,
-            allowed=allowed,
+            allowed=[each for each in outcomes if outcomes[each] is not Outcome.REFUSED],
         )
     if force or rule.outcome is Outcome.NOOP or verb not in _RERUNS:
         return None
@@ -67,6 +76,15 @@ def refusal(task: TaskSnapshot, verb: Verb, *, force: bool = False) -> InvalidTr
             requested=verb,
         )
     return None
+
+
+def _way_out(verbs: list[str]) -> str:
+    """What to do instead: the verbs that would change something."""
+    if not verbs:
+        return "wait until it has ended"
+    if verbs == [Verb.RESET]:
+        return "to run it again: reset(confirm=True), then start()"
+    return f"it takes {', '.join(verbs)}"
 
 
 def ask(draft: Draft, asked: Asked) -> None:

@@ -72,6 +72,26 @@ def test_result_of_a_timeout(rig):
     assert isinstance(raised.value.__cause__, TaskCancelled)
 
 
+def test_result_of_a_thread_that_overran_its_limit(rig):
+    """TaskTimeout, too: it ran out of time, though nobody knows what it still does."""
+    handle, _ = rig.running(timeout=Timeout(per_attempt=5, grace=1))
+    rig.advance(5)
+    rig.advance(1)
+    assert handle.status == "lost"
+    with pytest.raises(TaskTimeout, match="'job' was lost: the worker overran its attempt limit") as raised:
+        handle.result()
+    assert raised.value.status == "lost"
+    assert not isinstance(raised.value, TimeoutError)
+
+
+def test_result_of_an_exit(rig):
+    """Its code alone would say nothing."""
+    handle, worker = rig.running()
+    worker.fail(SystemExit(2))
+    with pytest.raises(TaskExecutionError, match=r"'job' failed: it raised SystemExit\(2\)"):
+        handle.result()
+
+
 def test_the_error_of_an_earlier_attempt_is_not_the_results(rig):
     """A retry that succeeds gives its value."""
     handle, worker = rig.running(retry=RetryPolicy(2, backoff="none"))

@@ -155,6 +155,14 @@ def test_a_value_ends_the_record_whatever_was_asked(situation, edges):
     assert made.attempt == AttemptRecord(*("t1", 1, S.SUCCEEDED, STARTED, NOW, 4.5, 1.5), executor="manual", owner="me")
 
 
+@pytest.mark.parametrize("action", ["stop", "cancel"])
+def test_a_value_in_spite_of_a_stop_is_told_as_such(action):
+    """So that nobody wonders why a record that was asked to stop has succeeded."""
+    before = record("STOPPING", requested_action=RequestedAction(action))
+    (edge,) = apply(before, Ended(1, outcome=1)).transitions
+    assert edge.reason == f"asked to {action}; it returned all the same"
+
+
 # errors
 
 

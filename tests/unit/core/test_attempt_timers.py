@@ -84,7 +84,7 @@ def test_an_overrun_limit_is_told_and_the_grace_begins(situation, limit, killabl
     ],
 )
 def test_a_thread_that_does_not_obey_in_its_grace_is_given_up(situation, limit, words):
-    """LOST, abandoned, not retried: two copies would run."""
+    """LOST, abandoned, not retried: two copies would run. Its failure is the limit."""
     made = apply(record(situation), elapsed(Timer.OVERDUE, limit=limit))
 
     (edge,) = made.transitions
@@ -94,7 +94,7 @@ def test_a_thread_that_does_not_obey_in_its_grace_is_given_up(situation, limit, 
     after = made.snapshot
     assert (after.live, after.abandoned, after.ended_at, after.requested_action) == (False, True, NOW, None)
     assert after.failure is not None
-    assert (after.failure.kind, after.failure.message) == (FailureKind.LOST, edge.reason)
+    assert (after.failure.kind, after.failure.message) == (limit, edge.reason)
     assert made.effects == (Detach(1),)
     assert made.attempt == AttemptRecord(
         *("t1", 1, S.LOST, STARTED, NOW, 9.0, 2.0, after.failure), executor="manual", owner="me"

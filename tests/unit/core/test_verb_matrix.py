@@ -174,8 +174,28 @@ def test_a_refused_verb_says_what_would_be_accepted(situation, verb, cell):
     assert caught.value.current is before.status
     assert caught.value.requested is verb
     assert caught.value.allowed == accepted(situation)
-    for word in (verb.value, before.name, before.status.value, *accepted(situation)):
-        assert word in str(caught.value)
+    said = str(caught.value)
+    for word in (verb.value, before.name, before.status.value):
+        assert word in said
+    _, _, takes = said.partition("; ")
+    for each in Verb:  # only what would change something is advised
+        acts = CELLS[situation, each] not in "✗·"
+        assert (each.value in takes) is (acts or (each is Verb.START and "then start()" in takes))
+
+
+@pytest.mark.parametrize(
+    ("situation", "verb", "said"),
+    [
+        ("SUCCEEDED", Verb.START, "it has succeeded; to run it again: reset(confirm=True), then start()"),
+        ("SKIPPED", Verb.RETRY, "it was skipped; to run it again: reset(confirm=True), then start()"),
+        ("FAILED", Verb.STOP, "it has failed; it takes retry, skip, reset"),
+        ("STOPPING", Verb.PAUSE, "it is stopping; wait until it has ended"),
+        ("RETRY_WAIT", Verb.RESUME, "it waits for its next attempt (retry_wait); it takes stop"),
+    ],
+)
+def test_a_refusal_says_how_it_stands_and_what_to_do(situation, verb, said):
+    """In words that people use."""
+    assert said in str(refusal(record(situation), verb))
 
 
 @pytest.mark.parametrize(("situation", "verb", "cell"), CASES)
