@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.api.closing import CloseReport
 from chongming_task.api.controller import Controller
 from chongming_task.api.handle import TaskHandle
+from chongming_task.api.recovery import ReconcileReport
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.run_task import run_task
 from chongming_task.api.task import TaskFunction, TaskSpec, task
@@ -109,6 +110,7 @@ __all__ = [
     "ProcessExecutor",
     "Progress",
     "ProgressUpdated",
+    "ReconcileReport",
     "RequestedAction",
     "ResultCodec",
     "ResultInvalid",

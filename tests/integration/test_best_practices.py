@@ -182,10 +182,3 @@ def test_either_all_limits_or_the_short_form():
     """Two settings of one thing: who would win?"""
     with pytest.raises(ValueError, match="not both"):
         Controller(concurrency=ConcurrencyPolicy(), max_parallel=3)
-
-
-@pytest.mark.xfail(strict=True, reason="reconcile comes with ownership")
-@pytest.mark.parametrize("name", ["reconcile", "bucket_counts", "prune"])
-def test_the_verbs_of_a_restart_are_there(name):
-    """Remove this test with its mark when they are."""
-    assert hasattr(Controller, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
@@ -12,6 +11,7 @@ from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
 from chongming_task.api.queries import Queries
+from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.steering import Steering, seconds_of
 from chongming_task.api.submission import Options, Submissions, limit_keys
@@ -31,6 +31,7 @@ from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.ownership import this_process
 from chongming_task.runtime.place import in_kernel
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
@@ -60,7 +61,7 @@ _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
 }
 
 
-class Controller(Steering, Queries):
+class Controller(Steering, Queries, Recovery):
     """Launches, watches and steers tasks, from inside this process.
 
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
@@ -81,7 +82,7 @@ class Controller(Steering, Queries):
             says of it.
         bucket_policy: Where bucket keys fall.
         owned_buckets: The buckets this controller takes; default: all.
-        owner: What it calls itself in records; default: ``host:pid``.
+        owner: What it calls itself in records; default: ``host:pid:start``.
         name: What panels call it.
         keep_terminal: How many ended records stay in memory; the store keeps them all.
         artifacts: The folder for the files of attempts and of results that are no JSON; default:
@@ -133,11 +134,11 @@ class Controller(Steering, Queries):
         buckets = BucketPolicy() if bucket_policy is None else bucket_policy
         if not isinstance(buckets, BucketPolicy):
             raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {bucket_policy!r}")
-        owned = None if owned_buckets is None else buckets.checked(owned_buckets)
+        self._owned = owned = None if owned_buckets is None else buckets.checked(owned_buckets)
         if type(keep_terminal) is not int or keep_terminal < 0:
             raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
         self.name = name
-        self.owner = checked_name(f"{platform.node()}:{os.getpid()}" if owner is None else owner)
+        self.owner = checked_name(this_process() if owner is None else owner)
         self.registry = TaskRegistry()
         self._clock: Clock = SystemClock() if clock is None else clock
         self._executor = _executor(executor, self._clock)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from chongming_task.api.link import EngineLink
+from chongming_task.api.naming import id_of
 from chongming_task.core.events import Event
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
-from chongming_task.core.states import TaskStatus
+from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.bus import Subscription
 from chongming_task.runtime.ready_queue import ReadyQueue
+
+if TYPE_CHECKING:
+    from chongming_task.api.handle import TaskHandle
 
 __all__ = ["Queries"]
 
@@ -20,18 +25,18 @@ __all__ = ["Queries"]
 class Queries:
     """The questions. They see everything this process has posted before.
 
-    About an unknown id ``get`` raises UnknownTask; the lists are empty.
+    A record is meant by its id or by its handle. About an unknown id ``get`` raises UnknownTask; the lists are empty.
     """
 
     _link: EngineLink
 
-    def get(self, task_id: str) -> TaskSnapshot:
+    def get(self, task_id: str | TaskHandle[Any]) -> TaskSnapshot:
         """The record as it stands.
 
         Raises:
             UnknownTask: When there is none.
         """
-        return self._link.snapshot(task_id)
+        return self._link.snapshot(id_of(task_id))
 
     def list_tasks(
         self,
@@ -62,24 +67,44 @@ class Queries:
         self._link.sync()
         return dict.fromkeys(TaskStatus, 0) | self._link.store.counts(pipeline_run_id)
 
-    def attempts(self, task_id: str) -> list[AttemptRecord]:
+    def bucket_counts(self) -> dict[int, int]:
+        """How many records that have not ended are in each bucket; buckets without any are left out."""
+        self._link.sync()
+        open_ones = self._link.store.query(TaskQuery(status=frozenset(TaskStatus) - TERMINAL))
+        return dict(sorted(Counter(task.bucket for task in open_ones if task.bucket is not None).items()))
+
+    def prune(self, *, keep_terminal: int) -> int:
+        """Drop the oldest ended records from the store, with their history.
+
+        Args:
+            keep_terminal: How many ended ones stay.
+
+        Returns:
+            How many went.
+        """
+        if type(keep_terminal) is not int or keep_terminal < 0:
+            raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
+        self._link.sync()
+        return self._link.store.prune(keep_terminal)
+
+    def attempts(self, task_id: str | TaskHandle[Any]) -> list[AttemptRecord]:
         """The tries of a record, first to last."""
         self._link.sync()
-        return self._link.store.attempts(task_id)
+        return self._link.store.attempts(id_of(task_id))
 
-    def transitions(self, task_id: str, *, since_version: int = 0) -> list[Transition]:
+    def transitions(self, task_id: str | TaskHandle[Any], *, since_version: int = 0) -> list[Transition]:
         """The audit trail of a record after that version."""
         self._link.sync()
-        return self._link.store.transitions(task_id, since_version)
+        return self._link.store.transitions(id_of(task_id), since_version)
 
-    def output(self, task_id: str, *, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+    def output(self, task_id: str | TaskHandle[Any], *, after: int = 0, limit: int | None = None) -> list[OutputLine]:
         """What a record has printed and logged so far, over all its attempts, in order.
 
         The newest lines are kept, see ``core.output`` for how many. ``seq`` counts all that were written: where it
         jumps, lines were left out.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             after: Only lines whose ``seq`` is above; give the last one seen to go on from there.
             limit: At most that many, the newest.
 
@@ -88,6 +113,7 @@ class Queries:
         """
         if after < 0 or (limit is not None and limit < 0):
             raise ConfigurationError(f"output takes numbers from 0: after={after!r}, limit={limit!r}")
+        task_id = id_of(task_id)
         if not self._link.closed:
             self._link.engine.look_at_output(task_id)
             self._link.sync()
@@ -98,9 +124,10 @@ class Queries:
         lives = list(self._link.engine.tasks.values())
         return [live.snapshot for live in lives if any(w.running for w in list(live.given_up.values()))]
 
-    def waiting_for(self, task_id: str) -> list[str]:
+    def waiting_for(self, task_id: str | TaskHandle[Any]) -> list[str]:
         """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn."""
         found: list[str] = []
+        task_id = id_of(task_id)
         self._link.call(lambda: found.extend(_describe(self._link.engine.ready, task_id)))
         return found
 
@@ -115,7 +142,11 @@ class Queries:
         return list(self._link.engine.journal.desynced)
 
     def watch(
-        self, callback: Callable[[Event], None], *, task_id: str | None = None, types: Iterable[type[Event]] = ()
+        self,
+        callback: Callable[[Event], None],
+        *,
+        task_id: str | TaskHandle[Any] | None = None,
+        types: Iterable[type[Event]] = (),
     ) -> Subscription:
         """Have events told to ``callback``, on a thread of its own.
 
@@ -135,9 +166,10 @@ class Queries:
         if not callable(callback):
             raise ConfigurationError(f"callback must take one event, got {callback!r}")
         wanted = _event_types(types) or (Event,)
+        only = None if task_id is None else id_of(task_id)
 
         def accepts(event: Event) -> bool:
-            return isinstance(event, wanted) and (task_id is None or event.task_id == task_id)
+            return isinstance(event, wanted) and (only is None or event.task_id == only)
 
         return self._link.engine.bus.subscribe(callback, accepts)
 

@@ -95,6 +95,10 @@ class Engine:
         """Take in a new record, and start it unless ``start`` is None."""
         self.inbox.put(self._take_in, live, start)
 
+    def adopt(self, live: LiveTask, trigger: Trigger) -> None:
+        """Apply a trigger to a record that the store holds and nobody watches; it is not kept in memory."""
+        self.inbox.put(self._take_over, live, trigger)
+
     def ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
         self.inbox.put(self._take_ask, task_ids, trigger, done)
@@ -154,6 +158,10 @@ class Engine:
             self.outbox.events.append(narrate.created(live.draft))
         if start is not None:
             self._apply(live, start)
+
+    def _take_over(self, live: LiveTask, trigger: Trigger) -> None:
+        self._apply(live, trigger)
+        self.index.leave(live)
 
     def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         answers = [self._answer(task_id, trigger) for task_id in task_ids]

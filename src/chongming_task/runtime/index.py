@@ -47,6 +47,11 @@ class TaskIndex:
         elif self._ended:
             self._ended.pop(task_id, None)
 
+    def leave(self, live: LiveTask) -> None:
+        """Drop a record now: it has ended, and there is nothing to run it again with."""
+        self.tasks.pop(live.draft.task_id, None)
+        self._ended.pop(live.draft.task_id, None)
+
     def drop_oldest(self) -> None:
         """Drop the oldest ended records; not one whose worker was given up and may still come back."""
         while len(self._ended) > self._keep_terminal:
