@@ -1,8 +1,8 @@
-"""Launch, watch and steer tasks and pipelines, from a notebook or any Python process.
+"""Launch, watch and steer tasks, from a notebook or any Python process.
 
 Layers, each importing only from those below it:
 
-    cli, notebook        what people touch
+    notebook             what people touch
     api                  tasks, controller, handles
     runtime | stores     engine and workers; where records are kept (they do not know each other)
     core                 states, rules, records, ports: pure
