@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
+from chongming_task.api.naming import id_of
 from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
@@ -305,21 +306,22 @@ class Controller(Steering, Queries, Recovery):
             raise UnknownTask(f"task {task_id!r} is no longer in memory; get() and attempts() read it from the store")
         return TaskHandle(self, live)
 
-    def result(self, task_id: str, timeout: float | None = None) -> Any:
+    def result(self, task_id: str | TaskHandle[Any], timeout: float | None = None) -> Any:
         """The value of a record, also of one that another process ran: see :meth:`TaskHandle.result`.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             timeout: Seconds to wait for its end; one of another process must have ended.
 
         Raises:
             UnknownTask: When there is none.
             ResultUnavailable: When the value cannot be had in this process.
         """
-        live = self._link.find(task_id)
+        wanted = id_of(task_id)
+        live = self._link.find(wanted)
         if live is not None:
             return TaskHandle[Any](self, live).result(timeout)
-        return self._values.of(self._link.snapshot(task_id))
+        return self._values.of(self._link.snapshot(wanted))
 
     # wait and end
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+from chongming_task.api.naming import name_hint
 from chongming_task.core.ports import TaskStore
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.triggers import Trigger
@@ -80,7 +81,7 @@ class EngineLink:
         live = self.find(task_id)
         found = live.snapshot if live is not None else self.store.get(task_id)
         if found is None:
-            raise UnknownTask(f"no task {task_id!r} in this controller or its store")
+            raise UnknownTask(f"no task {task_id!r:.100} in this controller or its store{name_hint(task_id)}")
         return found
 
     def ask(self, task_id: str, trigger: Trigger) -> Answer:
@@ -101,6 +102,8 @@ class EngineLink:
         if not self.driver.wait(event):
             raise ControllerClosed("this controller was closed before it could do that")
         answer = answers[0]
+        if isinstance(answer.error, UnknownTask):
+            raise UnknownTask(f"{answer.error}{name_hint(task_id)}")
         if answer.error is not None:
             raise answer.error
         return answer

@@ -113,11 +113,11 @@ class Queries:
         """
         if after < 0 or (limit is not None and limit < 0):
             raise ConfigurationError(f"output takes numbers from 0: after={after!r}, limit={limit!r}")
-        task_id = id_of(task_id)
+        wanted = id_of(task_id)
         if not self._link.closed:
-            self._link.engine.look_at_output(task_id)
+            self._link.engine.look_at_output(wanted)
             self._link.sync()
-        return self._link.store.output(task_id, after, limit)
+        return self._link.store.output(wanted, after, limit)
 
     def abandoned(self) -> list[TaskSnapshot]:
         """Records with a worker that was given up and still runs in the background."""
@@ -127,8 +127,8 @@ class Queries:
     def waiting_for(self, task_id: str | TaskHandle[Any]) -> list[str]:
         """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn."""
         found: list[str] = []
-        task_id = id_of(task_id)
-        self._link.call(lambda: found.extend(_describe(self._link.engine.ready, task_id)))
+        wanted = id_of(task_id)
+        self._link.call(lambda: found.extend(_describe(self._link.engine.ready, wanted)))
         return found
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.link import EngineLink
+from chongming_task.api.naming import id_of
 from chongming_task.core.policies import LARGEST_SECONDS
 from chongming_task.core.query import status_of
 from chongming_task.core.records import TaskSnapshot
@@ -17,6 +18,9 @@ from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.engine import Answer
+
+if TYPE_CHECKING:
+    from chongming_task.api.handle import TaskHandle
 
 __all__ = ["Steering", "seconds_of"]
 
@@ -58,23 +62,24 @@ def _asked(verb: Verb, actor: str, reason: str | None, **options: Any) -> Asked:
 class Steering:
     """The verbs. Each waits until its change is stored, and raises what the rules refuse it with.
 
-    An unknown id raises UnknownTask, a closed controller ControllerClosed.
+    A record is meant by its id or by its handle. An unknown id raises UnknownTask, a closed controller
+    ControllerClosed.
     """
 
     _link: EngineLink
 
-    def start(self, task_id: str) -> None:
+    def start(self, task_id: str | TaskHandle[Any]) -> None:
         """Start a pending record. Nothing to do when it has started.
 
         Raises:
             InvalidTransition: When it has ended.
             UnknownTask: For an unknown id, as with all verbs.
         """
-        self._link.ask_and_run(task_id, Asked(Verb.START))
+        self._link.ask_and_run(id_of(task_id), Asked(Verb.START))
 
     def stop(
         self,
-        task_id: str,
+        task_id: str | TaskHandle[Any],
         *,
         graceful: bool = True,
         timeout: float = 10.0,
@@ -88,7 +93,7 @@ class Steering:
         window is kept by the engine, whether or not anybody waits.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             graceful: False gives it no time.
             timeout: Seconds of grace.
             wait: False returns once it is asked.
@@ -102,12 +107,14 @@ class Steering:
             InvalidTransition: When it has ended in another way.
         """
         return self._end(
-            task_id, _asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)), wait
+            id_of(task_id),
+            _asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)),
+            wait,
         )
 
     def cancel(
         self,
-        task_id: str,
+        task_id: str | TaskHandle[Any],
         reason: str | None = None,
         *,
         timeout: float = 10.0,
@@ -115,7 +122,9 @@ class Steering:
         actor: str = "user",
     ) -> bool:
         """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else."""
-        return self._end(task_id, _asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
+        return self._end(
+            id_of(task_id), _asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait
+        )
 
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
         self._link.ask(task_id, asked)
@@ -127,7 +136,7 @@ class Steering:
 
     def pause(
         self,
-        task_id: str,
+        task_id: str | TaskHandle[Any],
         *,
         timeout: float = 30.0,
         wait: bool = True,
@@ -139,7 +148,7 @@ class Steering:
         A task that reaches no checkpoint in time goes on running, and its record says so.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             timeout: Seconds it has to reach a checkpoint.
             wait: False returns once it is asked.
             reason: Why, for the audit trail.
@@ -151,13 +160,13 @@ class Steering:
         Raises:
             InvalidTransition: When it is pending, blocked, stopping or has ended.
         """
-        window = seconds_of("timeout", timeout)
-        self._link.ask(task_id, _asked(Verb.PAUSE, actor, reason, window=window))
-        if wait and task_id != running_task_id():
-            self._wait_for(task_id, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
-        return self._link.snapshot(task_id).status is S.PAUSED
+        record, window = id_of(task_id), seconds_of("timeout", timeout)
+        self._link.ask(record, _asked(Verb.PAUSE, actor, reason, window=window))
+        if wait and record != running_task_id():
+            self._wait_for(record, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
+        return self._link.snapshot(record).status is S.PAUSED
 
-    def resume(self, task_id: str, *, reason: str | None = None, actor: str = "user") -> None:
+    def resume(self, task_id: str | TaskHandle[Any], *, reason: str | None = None, actor: str = "user") -> None:
         """Let a paused record go on, or withdraw a pause that has not come true.
 
         On one that runs, is starting or is queued there is nothing to do.
@@ -165,13 +174,15 @@ class Steering:
         Raises:
             InvalidTransition: When it is pending, blocked, waiting to retry, stopping or has ended.
         """
-        self._link.ask_and_run(task_id, _asked(Verb.RESUME, actor, reason))
+        self._link.ask_and_run(id_of(task_id), _asked(Verb.RESUME, actor, reason))
 
-    def retry(self, task_id: str, *, force: bool = False, reason: str | None = None, actor: str = "user") -> None:
+    def retry(
+        self, task_id: str | TaskHandle[Any], *, force: bool = False, reason: str | None = None, actor: str = "user"
+    ) -> None:
         """Try a record again: one that failed, was stopped, cancelled or lost; or at once one that waits to retry.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             force: Grant one attempt beyond ``max_attempts``; and on a LOST record whose worker still runs, accept two
                 copies at once.
             reason: Why, for the audit trail.
@@ -182,19 +193,19 @@ class Steering:
             StillRunning: When its lost worker still runs, without ``force``.
             InvalidTransition: When it is not in a state to be retried.
         """
-        self._link.ask_and_run(task_id, _asked(Verb.RETRY, actor, reason, force=force))
+        self._link.ask_and_run(id_of(task_id), _asked(Verb.RETRY, actor, reason, force=force))
 
-    def skip(self, task_id: str, reason: str | None = None, *, actor: str = "user") -> None:
+    def skip(self, task_id: str | TaskHandle[Any], reason: str | None = None, *, actor: str = "user") -> None:
         """Pass over a record that has not begun, or has failed.
 
         Raises:
             InvalidTransition: When it runs, or has ended in another way.
         """
-        self._link.ask(task_id, _asked(Verb.SKIP, actor, reason))
+        self._link.ask(id_of(task_id), _asked(Verb.SKIP, actor, reason))
 
     def reset(
         self,
-        task_id: str,
+        task_id: str | TaskHandle[Any],
         *,
         confirm: bool = False,
         force: bool = False,
@@ -204,7 +215,7 @@ class Steering:
         """Forget a record's attempts and put it back to PENDING; the audit trail stays.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             confirm: Must be True.
             force: Also when its lost worker still runs.
             reason: Why, for the audit trail.
@@ -216,16 +227,18 @@ class Steering:
         """
         if not confirm:
             raise ConfigurationError("reset forgets all attempts of the record; write reset(..., confirm=True)")
-        self._link.ask(task_id, _asked(Verb.RESET, actor, reason, force=force))
+        self._link.ask(id_of(task_id), _asked(Verb.RESET, actor, reason, force=force))
 
-    def force_transition(self, task_id: str, to: TaskStatus | str, *, reason: str, actor: str) -> None:
+    def force_transition(
+        self, task_id: str | TaskHandle[Any], to: TaskStatus | str, *, reason: str, actor: str
+    ) -> None:
         """Set a status by hand, past all rules: the way out when an operator knows better.
 
         It goes into the audit trail as an override and the record is marked ``overridden``. A live attempt is detached:
         it is told to stop, and what becomes of it is noted but does not count.
 
         Args:
-            task_id: The record.
+            task_id: The record: its id or its handle.
             to: The new status.
             reason: Why; must not be empty.
             actor: Who; must not be empty.
@@ -233,21 +246,21 @@ class Steering:
         Raises:
             ConfigurationError: For an unknown status, or an empty word.
         """
-        self._link.ask_and_run(task_id, Forced(status_of(to), _text("actor", actor), _text("reason", reason)))
+        self._link.ask_and_run(id_of(task_id), Forced(status_of(to), _text("actor", actor), _text("reason", reason)))
 
-    def can(self, task_id: str, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
+    def can(self, task_id: str | TaskHandle[Any], verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and if not, why; changes nothing.
 
         Raises:
             ConfigurationError: For an unknown verb.
         """
-        refused = refusal(self._link.snapshot(task_id), _verb(verb), force=force)
+        refused = refusal(self._link.snapshot(id_of(task_id)), _verb(verb), force=force)
         return refused is None, None if refused is None else str(refused)
 
     def ask(
         self,
         verb: Verb | str,
-        task_ids: Sequence[str],
+        task_ids: Sequence[str | TaskHandle[Any]],
         *,
         actor: str,
         done: Callable[[list[Answer]], None],
@@ -272,7 +285,7 @@ class Steering:
         wanted = _verb(verb)
         window = timeout if timeout is not None else 30.0 if wanted is Verb.PAUSE else 10.0
         options = {"force": force, "graceful": graceful, "window": seconds_of("timeout", window)}
-        self._link.engine.ask(task_ids, _asked(wanted, actor, reason, **options), done)
+        self._link.engine.ask([id_of(each) for each in task_ids], _asked(wanted, actor, reason, **options), done)
 
     def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
         live = self._link.find(task_id)

@@ -12,6 +12,7 @@ from chongming_task import (
     TaskExecutionError,
     TaskTimeout,
     Timeout,
+    UnknownTask,
 )
 
 
@@ -175,3 +176,44 @@ def test_its_verbs_take_what_the_refusals_advise(rig):
     handle.reset(confirm=True, force=True, reason="anew")
     said = {edge.trigger: edge.reason for edge in handle.transitions}
     assert [said[f"user:{verb}"] for verb in ("resume", "retry", "reset")] == ["go", "again", "anew"]
+
+
+def test_a_record_is_meant_by_its_handle_too(rig):
+    """Wherever an id is taken."""
+    handle, worker = rig.running()
+    controller = rig.controller
+    assert controller.get(handle) == handle.snapshot
+    assert controller.attempts(handle) == handle.attempts
+    assert controller.transitions(handle) == handle.transitions
+    assert controller.output(handle) == controller.waiting_for(handle) == []
+    assert controller.can(handle, "stop") == (True, None)
+    assert controller.pause(handle, wait=False) is False
+    worker.checkpoint()
+    rig.settle()
+    controller.resume(handle)
+    answers = []
+    controller.ask("stop", [handle], actor="panel", done=answers.extend)
+    worker.checkpoint()
+    rig.settle()
+    assert [answer.ok for answer in answers] == [True]
+    assert controller.stop(handle, wait=False) is False
+    controller.force_transition(handle, "failed", reason="enough", actor="ann")
+    controller.retry(handle, force=True)
+    controller.force_transition(handle, "failed", reason="enough", actor="ann")
+    controller.skip(handle)
+    controller.reset(handle, confirm=True, force=True)
+    controller.start(handle)
+    assert controller.cancel(handle, wait=False) in (True, False)
+
+
+def test_a_name_is_no_id(rig):
+    """The message says so; and what is neither an id nor a handle is refused."""
+    rig.submit()
+    for look in (rig.controller.stop, rig.controller.get, rig.controller.start):
+        with pytest.raises(UnknownTask, match="not a name"):
+            look("job")
+        with pytest.raises(ConfigurationError, match="by its id or its handle"):
+            look(5)
+    with pytest.raises(UnknownTask) as unknown:
+        rig.controller.get("01a22dd2-a596-7679-9533-36ccdab991a6")
+    assert "name" not in str(unknown.value)
