@@ -13,6 +13,7 @@ from chongming_task.runtime.context import TaskContext
 
 __all__ = ["Shape", "shape_of"]
 
+_LIKE_A_CONTEXT = frozenset({"ctx", "context", "task_context"})
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -42,8 +43,17 @@ class Shape:
                 raise TypeError(f"got an unexpected keyword argument {self.context_name!r}")
             self.signature.bind(*args, **kwargs)
         except TypeError as wrong:
-            hint = "; the context is passed by the executor, leave it out" if self.takes_context else ""
-            raise ConfigurationError(f"{name}{self.signature}: {wrong}{hint}") from None
+            raise ConfigurationError(f"{name}{self.signature}: {wrong}{self._hint(args, kwargs, str(wrong))}") from None
+
+    def _hint(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], said: str) -> str:
+        """What the caller most likely got wrong about the context; empty when it has nothing to do with it."""
+        if self.takes_context:
+            meant = self.context_name in kwargs or "too many positional" in said
+            return "; the context is passed by the executor, leave it out" if meant else ""
+        assert self.signature is not None
+        given = set(list(self.signature.parameters)[: len(args)]) | set(kwargs)
+        likely = [each for each in self.signature.parameters if each in _LIKE_A_CONTEXT and each not in given]
+        return "; the context goes to a first parameter named ctx or annotated TaskContext" if likely else ""
 
 
 _known: WeakKeyDictionary[Callable[..., Any], Shape] = WeakKeyDictionary()

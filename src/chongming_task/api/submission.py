@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -201,7 +202,10 @@ def _checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
 
 
 def _hint(spec: TaskSpec, kwargs: Mapping[str, Any], said: str) -> str:
-    """What to do when a parameter of the task shares its name with an option of ``submit``."""
+    """What to do when a keyword is nearly an option of ``submit``, or a parameter of the task is called like one."""
+    near = _near_option(spec, kwargs)
+    if near is not None:
+        return f"; did you mean the option {near}=?"
     parameters = () if spec.shape.signature is None else spec.shape.signature.parameters
     shared = [name for name in parameters if name in _OPTIONS and name not in kwargs]
     if not shared or "kwargs=" in said:
@@ -210,3 +214,12 @@ def _hint(spec: TaskSpec, kwargs: Mapping[str, Any], said: str) -> str:
         f"; {shared[0]}= is an option of submit: "
         f'an argument of the task that is called so goes into kwargs={{"{shared[0]}": ...}}'
     )
+
+
+def _near_option(spec: TaskSpec, kwargs: Mapping[str, Any]) -> str | None:
+    """The option that a keyword the task does not take was most likely meant for."""
+    parameters = {} if spec.shape.signature is None else spec.shape.signature.parameters
+    for name in kwargs:
+        if name not in parameters and (close := difflib.get_close_matches(name, sorted(_OPTIONS), n=1)):
+            return close[0]
+    return None

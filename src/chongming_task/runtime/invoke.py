@@ -62,6 +62,8 @@ def invoke(
         keep(wrong)
         return Ended(number, failure=Failure(FailureKind.RESULT_INVALID, describe_exception(wrong).message))
     except BaseException as error:  # SystemExit and its like end the attempt, never the worker
+        if type(error) is NameError and error.name in ("ctx", "context") and not request.takes_context:
+            error.add_note("the task takes no context: give its function a first parameter named ctx")
         keep(error)
         if _is_signal(error):
             return Ended(number, failure=_cancelled(token, error))

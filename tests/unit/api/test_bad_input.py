@@ -44,8 +44,22 @@ class Odd:
         raise TypeError("not today")
 
 
+def late(n, ctx):
+    """The context's parameter is not the first one."""
+
+
+def renamed(context, n):
+    """The context's parameter is called differently."""
+
+
 SUBMISSIONS = [
     # target, positional, options, what the message must say
+    (pow, (1, 2), {"retries": 3}, "did you mean the option retry=?"),
+    (fetch, ("a",), {"timeouts": 3}, "did you mean the option timeout=?"),
+    (fetch, ("a",), {"prioritty": 3}, "did you mean the option priority=?"),
+    (late, (1,), {}, "the context goes to a first parameter named ctx or annotated TaskContext"),
+    (renamed, (1,), {}, "missing a required argument: 'n'"),
+    (renamed, (), {"n": 1}, "the context goes to a first parameter named ctx or annotated TaskContext"),
     (fetch, (), {}, "missing a required argument: 'url'"),
     (fetch, ("a", "b"), {}, "too many positional arguments"),
     (fetch, ("a",), {"colour": 1}, "unexpected keyword argument 'colour'"),
@@ -90,6 +104,14 @@ def test_a_wrong_submission_is_refused_before_it_exists(rig, target, positional,
     assert said.replace("\\", "") in str(refused.value)
     assert sum(rig.controller.counts().values()) == 0
     assert rig.executor.launched == []
+
+
+@pytest.mark.parametrize("call", [((), {}), (("a",), {"colour": 1}), (("a",), {"timeouts": 3})])
+def test_the_context_is_not_blamed_for_other_mistakes(rig, call):
+    """Only where one argument too many, or its name, says that somebody wanted to pass it."""
+    with pytest.raises(ConfigurationError) as refused:
+        rig.controller.submit(fetch, *call[0], **call[1])
+    assert "context" not in str(refused.value)
 
 
 def test_an_argument_named_like_an_option_goes_into_kwargs(rig):

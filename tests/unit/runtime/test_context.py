@@ -57,6 +57,18 @@ def context(clock: FakeClock | None = None, *, deadline: datetime | None = None,
     return TaskContext(AttemptRequest("id", "name", 1, print, **options), token, reports.append, deadline)
 
 
+def test_a_body_that_has_no_context_is_told_how_to_get_one():
+    """Whoever forgot the parameter meets a NameError in the worker."""
+
+    def body():
+        ctx.checkpoint()  # noqa: F821
+
+    request = AttemptRequest("id", "name", 1, body)
+    ended = invoke(request, CancellationToken(1, print), [].append, keep=[].append)
+    assert "NameError: name 'ctx' is not defined" in ended.failure.traceback
+    assert "give its function a first parameter named ctx" in ended.failure.traceback
+
+
 def test_help_tells_what_a_checkpoint_does():
     """The most used name of all is documented where people look: at the class, and at the context in hand."""
     in_hand = TaskContext(AttemptRequest("id", "name", 1, print), CancellationToken(1, print), print)
