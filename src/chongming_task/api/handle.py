@@ -93,7 +93,7 @@ class TaskHandle(Generic[R]):
 
         Example:
             >>> from chongming_task import Controller
-            >>> with Controller() as controller:
+            >>> with Controller(echo=False) as controller:
             ...     handle = controller.submit(print, "hello")
             ...     handle.wait()
             ...     [line.text for line in handle.output()]
