@@ -75,6 +75,7 @@ from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
+    from chongming_task.api.completion import as_completed
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -146,6 +147,7 @@ __all__ = [
     "UnknownTask",
     "Verb",
     "__version__",
+    "as_completed",
     "current_context",
     "run_task",
     "task",
@@ -156,6 +158,7 @@ _LAZY = {  # who does not ask for them does not wait for subprocess, pickle, sql
     "PostgresTaskStore": "chongming_task.stores.postgres",
     "ProcessExecutor": "chongming_task.runtime.executors.process",
     "SqliteTaskStore": "chongming_task.stores.sqlite",
+    "as_completed": "chongming_task.api.completion",
 }
 
 

@@ -17,6 +17,7 @@ from chongming_task import (
     TaskSnapshot,
     TaskStatus,
     Timeout,
+    as_completed,
     run_task,
     task,
 )
@@ -95,6 +96,10 @@ def handles(handle: TaskHandle[float]) -> None:
     print(wrong)
     handle.snapshot.status = TaskStatus.LOST  # type: ignore[misc]
     handle.status = TaskStatus.LOST  # type: ignore[misc]
+    assert_type(handle.done(), bool)
+    assert_type(handle.exception(timeout=5), Exception | None)
+    for each in as_completed([handle], timeout=5):
+        assert_type(each.result(), float)
     handle.stop("now")  # type: ignore[call-arg, arg-type]
     handle.force_transition("failed")  # type: ignore[call-arg]
 
@@ -103,6 +108,8 @@ def controllers() -> None:
     with Controller(max_parallel=4) as controller:
         assert_type(controller, Controller)
     assert_type(controller.close(timeout=5), CloseReport)
+    assert_type(controller.map(plain, [1, 2], b="x"), list[TaskHandle[float]])
+    assert_type(controller.map(decorated, ["k"]), list[TaskHandle[dict[str, int]]])
     assert_type(controller.counts(), dict[TaskStatus, int])
     Controller(executor=5)  # type: ignore[arg-type]
     Controller(store=threading.Lock())  # type: ignore[arg-type]

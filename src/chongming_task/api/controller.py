@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,8 @@ from chongming_task.api.naming import id_of
 from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
-from chongming_task.api.steering import Steering, seconds_of
+from chongming_task.api.seconds import patience_of, seconds_of
+from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Options, Submissions, limit_keys
 from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
 from chongming_task.api.values import ResultValues
@@ -294,6 +296,35 @@ class Controller(Steering, Queries, Recovery):
         self._link.run(live, lambda: self._link.submit(live, _START if start else None))
         return TaskHandle(self, live)
 
+    def map(
+        self, target: TaskFunction[..., R] | Callable[..., R] | str, items: Iterable[Any], /, **options: Any
+    ) -> list[TaskHandle[R]]:
+        """Submit a task once for each item, with the item as its argument; does not wait.
+
+        Args:
+            target: As for :meth:`submit`.
+            items: One argument each.
+            **options: Options and further keyword arguments, the same for all, as for :meth:`submit`.
+
+        Returns:
+            Their handles, in the order of the items; :func:`as_completed` gives them in the order they end.
+
+        Raises:
+            UnknownTask: For a name that is not registered.
+            ConfigurationError: For what cannot work; what was submitted before goes on.
+            ControllerClosed: After :meth:`close`.
+
+        Example:
+            >>> from chongming_task import Controller
+            >>> with Controller() as controller:
+            ...     [handle.result() for handle in controller.map(abs, [-1, 2, -3])]
+            [1, 2, 3]
+        """
+        if "args" in options:
+            raise ConfigurationError("map gives each item as the task's argument; it takes no args=")
+        submit: Callable[..., TaskHandle[R]] = self.submit
+        return [submit(target, item, **options) for item in items]
+
     def handle(self, task_id: str) -> TaskHandle[Any]:
         """The live handle of a record of this controller.
 
@@ -334,8 +365,9 @@ class Controller(Steering, Queries, Recovery):
         Raises:
             TimeoutError: When some have not ended by then; they go on.
         """
+        patience = patience_of(timeout)
+        ends = None if patience is None else self._clock.monotonic() + patience
         self._link.sync()
-        ends = None if timeout is None else self._clock.monotonic() + timeout
         while open_ones := self._open_ones():  # again: tasks may have submitted others meanwhile
             for live in open_ones:
                 left = None if ends is None else max(ends - self._clock.monotonic(), 0.0)
@@ -375,6 +407,12 @@ class Controller(Steering, Queries, Recovery):
             self._link.store.close()
 
     def __enter__(self) -> Controller:
+        """Enter the block.
+
+        Raises:
+            ControllerClosed: After :meth:`close`, also by an earlier block.
+        """
+        self._link.check_open()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -453,5 +491,9 @@ def _executor(executor: str | Executor, clock: Clock) -> Executor:
             )
         return executor
     if executor not in _EXECUTORS:
-        raise ConfigurationError(f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r}")
+        close = difflib.get_close_matches(executor, _EXECUTORS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigurationError(
+            f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r:.100}{hint}"
+        )
     return _EXECUTORS[executor](clock.monotonic)

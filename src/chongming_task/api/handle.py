@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from chongming_task.api.seconds import patience_of
 from chongming_task.core.failures import Failure
 from chongming_task.core.query import status_of
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.live import LiveTask
 
 if TYPE_CHECKING:
@@ -75,6 +78,10 @@ class TaskHandle(Generic[R]):
         execution = live.execution
         return (execution is not None and execution.running) or any(w.running for w in list(live.given_up.values()))
 
+    def done(self) -> bool:
+        """Whether it has ended, whichever way."""
+        return self.snapshot.is_terminal
+
     @property
     def attempts(self) -> list[AttemptRecord]:
         """Its tries so far, first to last."""
@@ -91,6 +98,9 @@ class TaskHandle(Generic[R]):
         Args:
             tail: Only the newest that many lines.
 
+        Raises:
+            ConfigurationError: For a negative number.
+
         Example:
             >>> from chongming_task import Controller
             >>> with Controller(echo=False) as controller:
@@ -100,6 +110,8 @@ class TaskHandle(Generic[R]):
             <TaskStatus.SUCCEEDED: 'succeeded'>
             ['hello']
         """
+        if tail is not None and (type(tail) is not int or tail < 0):
+            raise ConfigurationError(f"tail must be how many of the newest lines, 0 or more, got {tail!r:.50}")
         return self._controller.output(self.id, limit=tail)
 
     # what comes of it
@@ -115,8 +127,9 @@ class TaskHandle(Generic[R]):
 
         Raises:
             TimeoutError: When it has not ended by then; it goes on.
+            ConfigurationError: For a timeout that is no number of seconds, or negative.
         """
-        if not self._controller._link.wait_until(self._live, lambda task: task.is_terminal, timeout):
+        if not self._wait_until(lambda task: task.is_terminal, timeout):
             raise TimeoutError(f"{self.name!r} has not ended {_within(timeout)}: it is {self.status}")
         return self.status
 
@@ -135,10 +148,13 @@ class TaskHandle(Generic[R]):
             ConfigurationError: For a status that does not exist.
         """
         wanted = {status_of(status) for status in statuses} | TERMINAL
-        if not self._controller._link.wait_until(self._live, lambda task: task.status in wanted, timeout):
+        if not self._wait_until(lambda task: task.status in wanted, timeout):
             names = " or ".join(str(status) for status in statuses)
             raise TimeoutError(f"{self.name!r} is not {names} {_within(timeout)}: it is {self.status}")
         return self.status
+
+    def _wait_until(self, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
+        return self._controller._link.wait_until(self._live, satisfied, patience_of(timeout))
 
     def result(self, timeout: float | None = None) -> R:
         """Wait for the value, and return it.
@@ -156,6 +172,23 @@ class TaskHandle(Generic[R]):
         """
         self.wait(timeout)
         return cast(R, self._controller._values.of(self.snapshot, self._live.error))
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Wait for its end, and return what :meth:`result` would raise; None when it succeeded.
+
+        Args:
+            timeout: Seconds; None waits without end.
+
+        Raises:
+            TimeoutError: When it has not ended by then; it goes on.
+        """
+        if self.wait(timeout) is TaskStatus.SUCCEEDED:
+            return None
+        try:
+            self._controller._values.of(self.snapshot, self._live.error)
+        except Exception as error:  # the answer
+            return error
+        return None  # it was retried meanwhile, and succeeded
 
     # its verbs
 

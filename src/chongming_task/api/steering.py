@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
-from chongming_task.core.policies import LARGEST_SECONDS
+from chongming_task.api.seconds import seconds_of
 from chongming_task.core.query import status_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.rules import KILL_SECONDS
@@ -22,22 +22,9 @@ from chongming_task.runtime.engine import Answer
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
 
-__all__ = ["Steering", "seconds_of"]
+__all__ = ["Steering"]
 
 S = TaskStatus
-
-
-def seconds_of(name: str, value: Any) -> float:
-    """A caller's number of seconds.
-
-    Raises:
-        ConfigurationError: When it is no number, negative, or beyond what a clock can wait for.
-    """
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= LARGEST_SECONDS:
-        raise ConfigurationError(
-            f"{name} must be a number of seconds, 0 or more and at most {LARGEST_SECONDS:g}, got {value!r}"
-        )
-    return float(value)
 
 
 def _text(name: str, value: Any) -> str:

@@ -150,6 +150,7 @@ def test_a_name_that_belongs_to_another_function_is_kept(rig):
 
 CONTROLLERS = [
     ({"executor": "threads"}, "thread, process, inline"),
+    ({"executor": "threads"}, "did you mean 'thread'?"),
     ({"executor": 5}, "executor"),
     ({"executor": ThreadExecutor}, "executor"),
     ({"store": "mysql://host/database"}, "no store for mysql://"),
@@ -334,3 +335,27 @@ def test_everything_but_reading_is_refused_after_close(rig):
         rig.controller.get("nobody")
     assert rig.controller.close() == type(report)()
     assert rig.executor.closed
+
+
+@pytest.mark.parametrize("timeout", ["5", -1, True, float("nan")])
+@pytest.mark.parametrize("wait", ["wait", "result", "exception", "wait_for", "wait_all"])
+def test_patience_is_a_number_of_seconds(rig, wait, timeout):
+    """As for stop; the task notices nothing."""
+    handle, _ = rig.running()
+    with pytest.raises(ConfigurationError, match="timeout must be a number of seconds"):
+        getattr(rig.controller if wait == "wait_all" else handle, wait)(timeout=timeout)
+
+
+@pytest.mark.parametrize("tail", [-1, "5", 1.5])
+def test_a_tail_is_a_number_of_lines(rig, tail):
+    """In the caller's word for it."""
+    with pytest.raises(ConfigurationError, match="tail must be"):
+        rig.submit().output(tail=tail)
+
+
+def test_a_closed_controller_is_not_entered_again():
+    """Its block would only fail later."""
+    with Controller(executor=ManualExecutor(), driver=ManualDriver(), capture=False) as controller:
+        pass
+    with pytest.raises(ControllerClosed, match="make a new one"):
+        controller.__enter__()
