@@ -187,7 +187,10 @@ def checked_policy(option: str, value: Any, kind: type[Policy]) -> Policy:
 
 def _make_spec(function: Callable[..., Any], name: str | None = None, **defaults: Any) -> TaskSpec:
     if not callable(function):
-        raise ConfigurationError(f"a task is made from a function, got {function!r}")
+        raise ConfigurationError(
+            f"a task is made from a function, got {function!r:.100}; hand over the function itself, not what it "
+            "returned: submit(add, 1), not submit(add(1))"
+        )
     return TaskSpec(
         _name_of(function) if name is None else checked_name(name), function, shape=shape_of(function), **defaults
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from chongming_task.core.failures import FailureKind
 from chongming_task.errors import ConfigurationError
@@ -57,8 +56,7 @@ class Backoff(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoBackoff:
+class NoBackoff(NamedTuple):
     """Try again at once."""
 
     def delay(self, failed: int, chance: float) -> float:
@@ -125,6 +123,11 @@ _NAMED_BACKOFFS: Mapping[str, Backoff] = {
 
 
 def _exception_types(name: str, types: Any) -> tuple[type[BaseException], ...]:
+    if isinstance(types, str):
+        raise ConfigurationError(
+            f"RetryPolicy: {name} takes exception classes, got {types!r:.50}; write the class itself, "
+            f"without quotes: {name}=ValueError"
+        )
     try:
         found = (types,) if isinstance(types, type) else tuple(types)
     except TypeError:
@@ -294,6 +297,8 @@ class BucketPolicy:
 
     def bucket_for(self, key: str) -> int:
         """The bucket of ``key``, 0 to ``num_buckets - 1``."""
+        import hashlib  # loads a crypto library, which nobody pays for who has no buckets
+
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return int.from_bytes(digest, "big") % self.num_buckets
 
@@ -313,8 +318,7 @@ class BucketPolicy:
         return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPolicy:
+class TaskPolicy(NamedTuple):
     """The two policies the rules need of a record."""
 
     retry: RetryPolicy = RetryPolicy()

@@ -182,6 +182,8 @@ class TaskContext:
         """
         if total is None:
             total = _length(items)
+        if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
+            raise _no_items("track", items)
         checkpoint, report = self._token.checkpoint, self._token.report
         report(0, total, unit, None)
         for done, item in enumerate(items, start=1):
@@ -197,8 +199,9 @@ class TaskContext:
 
         Raises:
             TaskCancelled: When the task was asked to stop.
+            ConfigurationError: For what is no number, or negative.
         """
-        self._token.wait(seconds)
+        self._token.wait(_checked_nap(seconds))
 
     def emit(self, kind: str, payload: Any = None) -> None:
         """Tell subscribers something of your own.
@@ -246,10 +249,11 @@ class TaskContext:
 
         Raises:
             TaskCancelled: When the task was asked to stop.
+            ConfigurationError: For what is no number, or negative.
         """
         from chongming_task.runtime.awaiting import sleep  # as above
 
-        await sleep(self._token, seconds)
+        await sleep(self._token, _checked_nap(seconds))
 
     async def atrack(
         self, items: Iterable[T] | AsyncIterable[T], total: float | None = None, unit: str | None = None
@@ -264,6 +268,8 @@ class TaskContext:
         Raises:
             TaskCancelled: From the loop, when the task was asked to stop.
         """
+        if not any(hasattr(items, each) for each in ("__aiter__", "__iter__", "__getitem__")):
+            raise _no_items("atrack", items)
         report, done = self._token.report, 0
         report(0, _length(items) if total is None else total, unit, None)
         async for item in _each(items):
@@ -304,6 +310,23 @@ class TaskContext:
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.name!r} attempt {self.attempt} of {self.task_id}>"
+
+
+def _checked_nap(seconds: float) -> float:
+    try:
+        good = seconds >= 0
+    except TypeError:
+        good = False
+    if not good:
+        raise ConfigurationError(f"sleep takes a number of seconds, 0 or more, got {seconds!r:.50}")
+    return seconds
+
+
+def _no_items(method: str, items: object) -> ConfigurationError:
+    hint = f"a number of steps is ctx.{method}(range({items!r:.50}))" if isinstance(items, int) else "such as a list"
+    if hasattr(items, "__aiter__"):
+        hint = "this one goes into ctx.atrack, in a coroutine"
+    return ConfigurationError(f"{method} goes through items, got {items!r:.50}; {hint}")
 
 
 def _checked_kind(kind: Any) -> str:

@@ -17,7 +17,7 @@ from chongming_task.core.ports import Deliver, ProgressReported
 from chongming_task.core.records import Progress
 from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.core.triggers import Held
-from chongming_task.errors import TaskCancelled
+from chongming_task.errors import ConfigurationError, TaskCancelled
 
 __all__ = ["WAIT_SECONDS", "CancellationToken"]
 
@@ -28,7 +28,14 @@ WAIT_SECONDS = 0.5  # a sleeping task still passes a checkpoint this often
 
 def _plain(value: float) -> float:
     """A number of any library as one of Python's own, made where the task can be told that it is none."""
-    return value if type(value) is int or type(value) is float else float(value)
+    if type(value) is int or type(value) is float:
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f'progress takes numbers, got {value!r:.50}; words go into message=: progress(3, 10, message="half")'
+        ) from None
 
 
 def _finite(value: float | None) -> float | None:

@@ -92,6 +92,7 @@ SUBMISSIONS = [
     (greet, ("ana",), {"timeout": 3}, 'kwargs={"timeout": ...}'),
     (None, (), {}, "made from a function"),
     (5, (), {}, "made from a function"),
+    (5, (), {}, "submit(add, 1), not submit(add(1))"),
     (functools.partial(greet, "ana", 2), (3,), {}, "too many positional arguments"),
 ]
 

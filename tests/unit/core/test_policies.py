@@ -126,6 +126,12 @@ def test_errors_are_named_by_their_classes(name):
         assert getattr(RetryPolicy(**{name: value}), name) == (KeyError,)
 
 
+def test_the_name_of_a_class_is_no_class():
+    """And is not taken for ten letters."""
+    with pytest.raises(ConfigurationError, match="got 'ValueError'; write the class itself, without quotes"):
+        RetryPolicy(retry_on="ValueError")
+
+
 def test_giving_up_wins_over_retrying():
     """By class, subclasses included."""
     retry = RetryPolicy(retry_on=(LookupError, OSError), give_up_on=KeyError)

@@ -69,6 +69,28 @@ def test_a_body_that_has_no_context_is_told_how_to_get_one():
     assert "give its function a first parameter named ctx" in ended.failure.traceback
 
 
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda ctx: ctx.sleep(-1), "sleep takes a number of seconds, 0 or more, got -1"),
+        (lambda ctx: ctx.sleep("1"), "sleep takes a number of seconds, 0 or more, got '1'"),
+        (lambda ctx: ctx.sleep(float("nan")), "got nan"),
+        (lambda ctx: asyncio.run(ctx.asleep(-2)), "sleep takes a number of seconds, 0 or more, got -2"),
+        (lambda ctx: ctx.progress("half"), "got 'half'; words go into message=: progress(3, 10, message=\"half\")"),
+        (lambda ctx: ctx.progress(1, [2]), "progress takes numbers, got [2]"),
+        (lambda ctx: list(ctx.track(5)), "track goes through items, got 5; a number of steps is ctx.track(range(5))"),
+        (lambda ctx: list(ctx.track(None)), "track goes through items, got None; such as a list"),
+        (lambda ctx: list(ctx.track(ctx.atrack([]))), "this one goes into ctx.atrack"),
+        (lambda ctx: asyncio.run(anext(ctx.atrack(5))), "a number of steps is ctx.atrack(range(5))"),
+    ],
+)
+def test_what_cannot_work_is_told_in_the_words_of_the_call(use, said):
+    """And not in those of what happens inside."""
+    with pytest.raises(ConfigurationError) as refused:
+        use(context())
+    assert said in str(refused.value)
+
+
 def test_help_tells_what_a_checkpoint_does():
     """The most used name of all is documented where people look: at the class, and at the context in hand."""
     in_hand = TaskContext(AttemptRequest("id", "name", 1, print), CancellationToken(1, print), print)
