@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chongming_task.core.rules import KILL_SECONDS
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
@@ -15,8 +15,7 @@ from chongming_task.runtime.live import LiveTask, Waiter
 __all__ = ["CloseReport", "close_all"]
 
 
-@dataclass(frozen=True, slots=True)
-class CloseReport:
+class CloseReport(NamedTuple):
     """What became of the records that had not ended when the controller was closed, by id."""
 
     stopped: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chongming_task.api.link import EngineLink
 from chongming_task.core.policies import TaskPolicy
@@ -19,8 +19,7 @@ __all__ = ["ReconcileReport", "Recovery"]
 _OPEN = frozenset(TaskStatus) - TERMINAL
 
 
-@dataclass(frozen=True, slots=True)
-class ReconcileReport:
+class ReconcileReport(NamedTuple):
     """What a reconciliation found, by id."""
 
     lost: tuple[str, ...] = ()  # they held a worker when their process died: what they did is unknown

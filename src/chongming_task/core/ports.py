@@ -7,7 +7,6 @@ contract suites in ``chongming_task.testing``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -73,15 +72,13 @@ class AttemptRequest(NamedTuple):
     upstream: Mapping[str, Any] | None = None  # results of upstream steps by name, for ctx.upstream
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressReported:
+class ProgressReported(NamedTuple):
     """The worker has news worth a look before the next regular one."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
+class Emitted(NamedTuple):
     """The task said something of its own."""
 
     attempt: int
@@ -101,8 +98,7 @@ class OutputSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class OutputWritten:
+class OutputWritten(NamedTuple):
     """The worker has written something. Told once; how often the rest is taken is up to whoever takes."""
 
     attempt: int
@@ -216,8 +212,7 @@ class Write(NamedTuple):
     answers: tuple[CommandAnswer, ...] = ()  # as complete_command, but never without the rest; nor when the write loses
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(NamedTuple):
     """Frequent news of a record, beside its version. A field that is None is left as it is."""
 
     task_id: str

@@ -7,9 +7,9 @@ and both tables from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 __all__ = [
     "OCCUPIED",
@@ -115,8 +115,7 @@ class Outcome(Enum):
     REFUSED = "refused"  # raises InvalidTransition
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What one verb does in one state."""
 
     outcome: Outcome
@@ -124,8 +123,7 @@ class Rule:
     through: TaskStatus | None = None  # the in-between state on the way there
 
 
-@dataclass(frozen=True, slots=True)
-class VerbRow:
+class VerbRow(NamedTuple):
     """One line of the verb table."""
 
     status: TaskStatus

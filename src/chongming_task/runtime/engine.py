@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chongming_task.core.effects import ClearTimer, Detach
 from chongming_task.core.ports import Clock, Executor, OutputWritten, ProgressReported, Report, TaskStore, Touch
@@ -37,8 +37,7 @@ S = TaskStatus
 _logger = logging.getLogger("chongming_task.engine")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What became of one verb on one record."""
 
     task_id: str

@@ -9,9 +9,7 @@ they carry a lease that is over.
 from __future__ import annotations
 
 import os
-import platform
 from datetime import datetime
-from pathlib import Path
 
 from chongming_task.core.records import TaskSnapshot
 
@@ -21,7 +19,11 @@ __all__ = ["is_orphan", "this_process"]
 def this_process() -> str:
     """What a controller of this process calls itself."""
     pid = os.getpid()
-    return f"{platform.node()}:{pid}:{_started(pid) or 0}"
+    return f"{_host()}:{pid}:{_started(pid) or 0}"
+
+
+def _host() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "localhost")
 
 
 def is_orphan(task: TaskSnapshot, now: datetime) -> bool:
@@ -41,7 +43,7 @@ def _is_alive(owner: str) -> bool | None:
     """What the process table says; None where it cannot say anything: another host, a name that is no process."""
     host, _, rest = owner.rpartition(":")
     host, _, pid = host.rpartition(":")
-    if host != platform.node() or not pid.isdecimal() or not rest.isdecimal():
+    if host != _host() or not pid.isdecimal() or not rest.isdecimal():
         return None
     started = _started(int(pid))
     if started is None:
@@ -64,7 +66,8 @@ def _exists(pid: int) -> bool | None:
 def _started(pid: int) -> int | None:
     """When a process began, in the system's own unit; None where that cannot be told, or there is no such process."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - pathlib costs 6 ms
+            text = file.read()
     except OSError:
         return None
     return int(text.rpartition(")")[2].split()[19])
