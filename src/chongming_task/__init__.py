@@ -21,20 +21,6 @@ from chongming_task.api.recovery import ReconcileReport
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.run_task import run_task
 from chongming_task.api.task import TaskFunction, TaskSpec, task
-from chongming_task.core.events import (
-    AdminOverride,
-    AttemptFailed,
-    AttemptStarted,
-    Event,
-    PipelineRunStatusChanged,
-    ProgressUpdated,
-    TaskCreated,
-    TaskEmitted,
-    TaskHeartbeat,
-    TaskLogLine,
-    TaskOutput,
-    TaskStatusChanged,
-)
 from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.policies import (
     BucketPolicy,
@@ -76,6 +62,20 @@ from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from chongming_task.api.completion import as_completed
+    from chongming_task.core.events import (
+        AdminOverride,
+        AttemptFailed,
+        AttemptStarted,
+        Event,
+        PipelineRunStatusChanged,
+        ProgressUpdated,
+        TaskCreated,
+        TaskEmitted,
+        TaskHeartbeat,
+        TaskLogLine,
+        TaskOutput,
+        TaskStatusChanged,
+    )
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -154,12 +154,26 @@ __all__ = [
 ]
 
 
-_LAZY = {  # who does not ask for them does not wait for subprocess, pickle, sqlite3 or psycopg
+_EVENTS = (
+    "AdminOverride",
+    "AttemptFailed",
+    "AttemptStarted",
+    "Event",
+    "PipelineRunStatusChanged",
+    "ProgressUpdated",
+    "TaskCreated",
+    "TaskEmitted",
+    "TaskHeartbeat",
+    "TaskLogLine",
+    "TaskOutput",
+    "TaskStatusChanged",
+)
+_LAZY = {  # who does not ask for them does not wait for them
     "PostgresTaskStore": "chongming_task.stores.postgres",
     "ProcessExecutor": "chongming_task.runtime.executors.process",
     "SqliteTaskStore": "chongming_task.stores.sqlite",
     "as_completed": "chongming_task.api.completion",
-}
+} | dict.fromkeys(_EVENTS, "chongming_task.core.events")
 
 
 def __getattr__(name: str) -> Any:

@@ -93,7 +93,7 @@ def test_a_refusal_is_the_controllers_own_words(desk):
     desk.wait_shown(succeeded=1)
     (result,) = desk.click("stop", handle.id)
     assert result["ok"] is False
-    assert "cannot stop 'pow': it is succeeded" in result["error"]
+    assert "cannot stop 'pow': it has succeeded" in result["error"]
 
 
 def test_a_retry_past_the_last_try_needs_force(desk):

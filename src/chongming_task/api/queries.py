@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
-from chongming_task.core.events import Event
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
@@ -18,6 +17,7 @@ from chongming_task.runtime.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
+    from chongming_task.core.events import Event
 
 __all__ = ["Queries"]
 
@@ -165,7 +165,7 @@ class Queries:
         self._link.check_open()
         if not callable(callback):
             raise ConfigurationError(f"callback must take one event, got {callback!r}")
-        wanted = _event_types(types) or (Event,)
+        wanted = _event_types(types)
         only = None if task_id is None else id_of(task_id)
 
         def accepts(event: Event) -> bool:
@@ -183,13 +183,15 @@ class Queries:
 
 
 def _event_types(types: Any) -> tuple[type[Event], ...]:
+    from chongming_task.core.events import Event  # twelve classes that only listeners pay for
+
     try:
         found = tuple(types)
     except TypeError:  # one class, or something else altogether
         found = (types,)
     if not all(isinstance(each, type) and issubclass(each, Event) for each in found):
         raise ConfigurationError(f"types takes classes of events, such as [TaskStatusChanged], got {types!r}")
-    return found
+    return found or (Event,)
 
 
 def _describe(ready: ReadyQueue, task_id: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from chongming_task.core.failures import Failure
 from chongming_task.core.records import Progress, TaskSnapshot
@@ -33,6 +33,8 @@ __all__ = [
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Event:
     """What they have in common."""
+
+    droppable: ClassVar[bool] = False  # may be left out for a subscriber that is behind: newer ones say more
 
     event_id: str
     at: datetime
@@ -83,6 +85,8 @@ class AttemptFailed(Event):
 class ProgressUpdated(Event):
     """A task came further; throttled, the last one always comes."""
 
+    droppable = True
+
     progress: Progress
 
 
@@ -90,10 +94,14 @@ class ProgressUpdated(Event):
 class TaskHeartbeat(Event):
     """A task passed a checkpoint since the last look."""
 
+    droppable = True
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskOutput(Event):
     """A task wrote a line to its standard output or error."""
+
+    droppable = True
 
     attempt: int
     seq: int  # among the record's lines; a gap tells how many were left out
@@ -104,6 +112,8 @@ class TaskOutput(Event):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskLogLine(Event):
     """A task logged a line."""
+
+    droppable = True
 
     attempt: int
     seq: int  # among the record's lines, as in TaskOutput

@@ -10,14 +10,21 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-from chongming_task.core.events import Event, ProgressUpdated, TaskHeartbeat, TaskLogLine, TaskOutput
 from chongming_task.core.records import TaskSnapshot
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from chongming_task.core.events import Event
+    from chongming_task.core.ports import Emitted
+    from chongming_task.core.records import OutputLine, Progress
+    from chongming_task.core.rules import Step
 
 __all__ = ["Bus", "Subscription"]
 
 _logger = logging.getLogger("chongming_task.events")
-_DROPPABLE = (ProgressUpdated, TaskHeartbeat, TaskOutput, TaskLogLine)
 
 Tap = Callable[[Sequence[TaskSnapshot]], None]
 
@@ -54,7 +61,7 @@ class Subscription:
             return
         with self._news:
             for event in wanted:
-                if len(self._mail) >= self._size and isinstance(event, _DROPPABLE):
+                if len(self._mail) >= self._size and event.droppable:
                     self.dropped += 1
                 else:
                     self._mail.append(event)
@@ -86,6 +93,30 @@ class Subscription:
                 _logger.exception("a subscriber raised on %s", type(event).__name__)
 
 
+class Narrator(Protocol):
+    """Makes events of what the engine did; see ``runtime.narrate``."""
+
+    def created(self, task: TaskSnapshot, /) -> Event:
+        """A record was accepted."""
+        ...
+
+    def moved(self, before: TaskSnapshot, made: Step, /) -> Sequence[Event]:
+        """A step."""
+        ...
+
+    def progressed(self, task: TaskSnapshot, progress: Progress, at: datetime, /) -> Event:
+        """A task came further."""
+        ...
+
+    def wrote(self, lines: Sequence[OutputLine], /) -> Sequence[Event]:
+        """A task wrote."""
+        ...
+
+    def emitted(self, task: TaskSnapshot, report: Emitted, at: datetime, /) -> Event:
+        """A task said something of its own."""
+        ...
+
+
 class Bus:
     """Where the engine publishes a tick's events, after they are stored."""
 
@@ -93,11 +124,12 @@ class Bus:
         self._lock = threading.Lock()
         self._subscriptions: tuple[Subscription, ...] = ()
         self._taps: tuple[Tap, ...] = ()
+        self._narrator: Narrator | None = None
 
     @property
-    def listening(self) -> bool:
-        """Whether anybody wants events; making them for nobody is wasted."""
-        return bool(self._subscriptions)
+    def narrator(self) -> Narrator | None:
+        """Who makes events; None while nobody wants any."""
+        return self._narrator if self._subscriptions else None
 
     def subscribe(
         self, callback: Callable[[Event], None], accepts: Callable[[Event], bool], *, size: int = 10_000
@@ -109,8 +141,11 @@ class Bus:
             accepts: Which events it wants; must be quick.
             size: How many events may wait before progress and output are dropped.
         """
+        from chongming_task.runtime import narrate  # with it the classes of events, which only listeners pay for
+
         subscription = Subscription(callback, accepts, size, self._remove)
         with self._lock:
+            self._narrator = narrate
             self._subscriptions += (subscription,)
         return subscription
 

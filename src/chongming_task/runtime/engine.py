@@ -18,7 +18,6 @@ from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, Timer, Trigger
 from chongming_task.errors import ControllerClosed, TaskError, UnknownTask
-from chongming_task.runtime import narrate
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
@@ -153,8 +152,8 @@ class Engine:
             return
         self.index.add(live)
         self.outbox.mark(live)
-        if self.bus.listening:
-            self.outbox.events.append(narrate.created(live.draft))
+        if (narrator := self.bus.narrator) is not None:
+            self.outbox.events.append(narrator.created(live.draft))
         if start is not None:
             self._apply(live, start)
 
@@ -207,8 +206,8 @@ class Engine:
         elif isinstance(report, Held):
             self._look(live)
             self._apply(live, report)
-        elif self.bus.listening:
-            self.outbox.events.append(narrate.emitted(live.draft, report, self._now.utc))
+        elif (narrator := self.bus.narrator) is not None:
+            self.outbox.events.append(narrator.emitted(live.draft, report, self._now.utc))
 
     def _take_end(self, live: LiveTask, ended: Ended) -> None:
         if live.draft.live and ended.attempt == live.draft.attempt:
@@ -247,8 +246,8 @@ class Engine:
         live.touched = True
         self.outbox.mark(live)
         self.supervisor.set_timer(live, Timer.PROGRESS, PROGRESS_SECONDS)
-        if self.bus.listening:
-            self.outbox.events.append(narrate.progressed(live.draft, progress, self._now.utc))
+        if (narrator := self.bus.narrator) is not None:
+            self.outbox.events.append(narrator.progressed(live.draft, progress, self._now.utc))
 
     def _take_look(self, task_id: str) -> None:
         live = self.tasks.get(task_id)
@@ -262,8 +261,8 @@ class Engine:
             self.supervisor.set_timer(live, Timer.OUTPUT, again)
         if lines:
             self.journal.add_output(lines)
-            if self.bus.listening:
-                self.outbox.events += narrate.wrote(lines)
+            if (narrator := self.bus.narrator) is not None:
+                self.outbox.events += narrator.wrote(lines)
 
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
@@ -321,8 +320,8 @@ class Engine:
             live.attempts.append(made.attempt)
         self.outbox.mark(live)
         self._follow(live, before, made)
-        if self.bus.listening:
-            self.outbox.events += narrate.moved(before, made)
+        if (narrator := self.bus.narrator) is not None:
+            self.outbox.events += narrator.moved(before, made)
         return made.acted
 
     def _follow(self, live: LiveTask, before: TaskSnapshot, made: Step) -> None:

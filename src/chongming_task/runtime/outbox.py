@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from chongming_task.core.effects import Effect
-from chongming_task.core.events import Event
 from chongming_task.core.ports import Clock, Touch, Write
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.triggers import Timer
@@ -16,6 +16,9 @@ from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.unhappy import warn_of
+
+if TYPE_CHECKING:
+    from chongming_task.core.events import Event
 
 __all__ = ["STORE_TIMER", "Outbox"]
 

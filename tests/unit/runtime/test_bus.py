@@ -146,7 +146,7 @@ def test_closing_tells_what_is_in_the_mailbox_and_ends_the_thread():
     with bus.subscribe(heard.append, lambda event: True) as subscription:
         bus.publish([changed(1), changed(2)], [])
     drained(subscription)
-    assert not bus.listening
+    assert bus.narrator is None
     bus.publish([changed(3)], [])
     assert [event.version for event in heard] == [1, 2]
 
