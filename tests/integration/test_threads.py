@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import os
 import signal
 import threading
 import traceback
@@ -333,6 +334,8 @@ def test_an_interrupt_while_waiting_leaves_the_task_running(controller, gate):
 
     def interrupt():
         assert go.wait(PATIENCE)
+        while not handle._live.waiters:  # until it really waits: elsewhere an interrupt may hit what swallows it
+            os.sched_yield()
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     handle = controller.submit(gate.pass_through)
