@@ -44,3 +44,15 @@ def test_a_layer_of_the_base_package_loads_the_standard_library_only(layer):
         if name not in sys.stdlib_module_names | {"chongming_task"}
     }
     assert foreign == set()
+
+
+def test_nothing_forks():
+    """A fork of a process with threads can wait for ever for a lock that nobody holds: workers are fresh interpreters."""
+    wanted = {"fork", "forkpty", "set_start_method", "get_context", "preexec_fn"}
+    forks = {
+        f"{path.relative_to(PACKAGE)}: {ast.unparse(node.func)}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in wanted
+    }
+    assert forks == set()
