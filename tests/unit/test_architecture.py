@@ -47,7 +47,7 @@ def test_a_layer_of_the_base_package_loads_the_standard_library_only(layer):
 
 
 def test_nothing_forks():
-    """A fork of a process with threads can wait for ever for a lock that nobody holds: workers are fresh interpreters."""
+    """A fork beside threads can wait for ever for a lock that nobody holds: workers are fresh interpreters."""
     wanted = {"fork", "forkpty", "set_start_method", "get_context", "preexec_fn"}
     forks = {
         f"{path.relative_to(PACKAGE)}: {ast.unparse(node.func)}"
