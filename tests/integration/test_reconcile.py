@@ -113,9 +113,9 @@ def test_other_buckets_are_others_business():
 @pytest.mark.parametrize(
     ("owner", "lease", "orphan"),
     [
-        (this_process(), None, False),
-        (this_process(), -1, False),  # a lease that is over proves nothing where the process can be seen
-        (f"{this_process().rpartition(':')[0]}:1", None, True),  # the pid was given to another process
+        ("this", None, False),
+        ("this", -1, False),  # a lease that is over proves nothing where the process can be seen
+        ("reused", None, True),  # the pid was given to another process
         ("elsewhere:1:1", None, False),
         ("elsewhere:1:1", -1, True),
         ("elsewhere:1:1", 30, False),
@@ -125,6 +125,8 @@ def test_other_buckets_are_others_business():
 )
 def test_who_counts_as_gone(owner, lease, orphan):
     """The process table where it can be asked, a lease where there is one, and otherwise the benefit of the doubt."""
+    here = this_process()
+    owner = {"this": here, "reused": f"{here.rpartition(':')[0]}:1"}.get(owner, owner)
     now = datetime.now(UTC)
     until = None if lease is None else now + timedelta(seconds=lease)
     task = TaskSnapshot("t", "t", now, status=TaskStatus.RUNNING, owner=owner, lease_until=until)
