@@ -590,3 +590,18 @@ def test_a_back_off_of_the_caller_s_is_asked_in_the_worker():
         handle.result(timeout=10)
     assert len(asked_on) == 1
     assert asked_on[0].startswith("chongming-worker")
+
+
+def test_the_task_s_exception_is_the_same_however_often_it_is_asked_for(controller):
+    """Its traceback is the task's, and does not grow with every call."""
+
+    def fail():
+        raise ValueError("once")
+
+    handle = controller.submit(fail)
+    lengths = set()
+    for _ in range(5):
+        with pytest.raises(ValueError, match="once") as caught:
+            handle.result(PATIENCE)
+        lengths.add(len(traceback.extract_tb(caught.value.__traceback__)))
+    assert len(lengths) == 1

@@ -171,7 +171,7 @@ class TaskHandle(Generic[R]):
             ResultUnavailable: When it succeeded, but its value cannot be had here.
         """
         self.wait(timeout)
-        return cast(R, self._controller._values.of(self.snapshot, self._live.error))
+        return cast(R, self._controller._values.of(self.snapshot, self._live.error, self._live.traceback))
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """Wait for its end, and return what :meth:`result` would raise; None when it succeeded.
@@ -185,7 +185,7 @@ class TaskHandle(Generic[R]):
         if self.wait(timeout) is TaskStatus.SUCCEEDED:
             return None
         try:
-            self._controller._values.of(self.snapshot, self._live.error)
+            self._controller._values.of(self.snapshot, self._live.error, self._live.traceback)
         except Exception as error:  # the answer
             return error
         return None  # it was retried meanwhile, and succeeded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from types import TracebackType
 from typing import Any
 
 from chongming_task.core.failures import TIMEOUT_KINDS, Failure
@@ -36,12 +37,13 @@ class ResultValues:
         self.artifacts = _absolute(DEFAULT_ARTIFACTS if artifacts is None else artifacts)
         self.policy = CodecResults((*checked_codecs(tuple(codecs)), *BUILT_IN))
 
-    def of(self, task: TaskSnapshot, error: BaseException | None = None) -> Any:
+    def of(self, task: TaskSnapshot, error: BaseException | None = None, traceback: TracebackType | None = None) -> Any:
         """The value of a record that has ended.
 
         Args:
             task: The record.
             error: The exception that ended it, when it was raised in this process.
+            traceback: Where it was raised.
 
         Raises:
             Exception: ``error``, when the task failed with it.
@@ -52,7 +54,7 @@ class ResultValues:
         if task.status is TaskStatus.SUCCEEDED:
             return load_result(task.outcome, self.policy.codecs, self.artifacts)
         if task.status is TaskStatus.FAILED and isinstance(error, Exception):
-            raise error
+            raise error.with_traceback(traceback)
         failure = task.failure
         kind = TaskTimeout if failure is not None and failure.kind in TIMEOUT_KINDS else TaskExecutionError
         why = "" if failure is None else _why(failure)

@@ -213,6 +213,7 @@ class Engine:
         if live.draft.live and ended.attempt == live.draft.attempt:
             self._look(live)
             live.error = None if live.execution is None else live.execution.error
+            live.traceback = None if live.error is None else live.error.__traceback__
             if ended.failure is not None:
                 self._now = Now(self._now.utc, self._dice())
             self._apply(live, self.supervisor.measured(live, ended))

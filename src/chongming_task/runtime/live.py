@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
 from chongming_task.core.failures import FailureKind
@@ -66,6 +66,7 @@ class LiveTask:
     epoch: int = 0  # how often it was reset: attempts are counted anew, and reports of earlier ones must not mix in
     given_up: dict[tuple[int, int], ExecutionHandle] = field(default_factory=dict)  # may still run; by epoch, attempt
     error: BaseException | None = None  # what ended the last attempt, for result()
+    traceback: TracebackType | None = None  # where it came from; every raise of it would add frames of its own
     writers: dict[OutputSource, int] = field(default_factory=dict)  # wrote lately; with their attempts
     output_seq: int = 0  # lines written so far, those that were left out included
     waiters: list[Waiter] = field(default_factory=list)

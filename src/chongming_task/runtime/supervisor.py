@@ -94,7 +94,7 @@ class Supervisor:
         if not live.draft.live or live.draft.attempt != effect.attempt:
             return
         live.watch = AttemptWatch(launched=self._clock.monotonic())
-        live.overrun = live.error = None
+        live.overrun = live.error = live.traceback = None
         deliver = partial(self._report, live, live.epoch)
         try:
             live.execution = self.executor.launch(self.request_for(live), deliver)
