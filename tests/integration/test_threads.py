@@ -330,6 +330,7 @@ def test_tasks_submit_tasks_and_wait_for_them(controller):
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals cannot be sent to a thread here")
 def test_an_interrupt_while_waiting_leaves_the_task_running(controller, gate):
     """Ctrl-C ends the wait, nothing else."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits an ignored one
     go = threading.Event()
 
     def interrupt():
@@ -349,6 +350,7 @@ def test_an_interrupt_while_waiting_leaves_the_task_running(controller, gate):
 
     with pytest.raises(KeyboardInterrupt):
         wait()
+    signal.signal(signal.SIGINT, before)
     thread.join(PATIENCE)
     assert (handle.status, handle._live.waiters) == ("running", [])
     gate.open.set()
