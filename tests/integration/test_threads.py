@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import gc
-import os
 import signal
 import threading
 import traceback
@@ -330,28 +329,29 @@ def test_tasks_submit_tasks_and_wait_for_them(controller):
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals cannot be sent to a thread here")
 def test_an_interrupt_while_waiting_leaves_the_task_running(controller, gate):
     """Ctrl-C ends the wait, nothing else."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits an ignored one
-    go = threading.Event()
+    due, told = [True], threading.Event()
 
-    def interrupt():
-        assert go.wait(PATIENCE)
-        while not handle._live.waiters:  # until it really waits: elsewhere an interrupt may hit what swallows it
-            os.sched_yield()
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    def on_signal(*_):
+        if due:  # once
+            due.clear()
+            raise KeyboardInterrupt
+
+    def interrupt():  # again and again: one that comes just before the wait begins does not end it
+        while not told.wait(0.05):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     handle = controller.submit(gate.pass_through)
     gate.await_arrival()
     thread = threading.Thread(target=interrupt)
-    thread.start()
-
-    def wait():
-        go.set()
-        handle.wait(PATIENCE)
-
-    with pytest.raises(KeyboardInterrupt):
-        wait()
-    signal.signal(signal.SIGINT, before)
-    thread.join(PATIENCE)
+    before = signal.signal(signal.SIGINT, on_signal)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            handle.wait(PATIENCE)
+    finally:
+        told.set()
+        thread.join(PATIENCE)
+        signal.signal(signal.SIGINT, before)
     assert (handle.status, handle._live.waiters) == ("running", [])
     gate.open.set()
     assert handle.wait(PATIENCE) == "succeeded"
