@@ -209,6 +209,8 @@ def test_a_full_disk_is_told_and_survived(path):
 
 AS_NOBODY = """
 import os, sys
+from pathlib import Path
+Path("/").as_uri()  # loads what a user without rights may not be able to read later
 from chongming_task import SqliteTaskStore, StoreError
 if os.geteuid() == 0:
     os.setgid(65534); os.setuid(65534)
