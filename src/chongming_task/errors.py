@@ -11,6 +11,7 @@
     │   └── TaskTimeout           ... because it overran one of its limits
     ├── ResultInvalid             a task returned what cannot be stored
     ├── ResultUnavailable         a task succeeded, but its value cannot be had here
+    ├── NotRestartable            a stored record cannot be run again by this process
     ├── ControllerClosed          the controller takes no more work
     └── StoreError                the store could not do its work
         └── ConcurrencyConflict   somebody else wrote the record first
@@ -31,6 +32,7 @@ __all__ = [
     "ConfigurationError",
     "ControllerClosed",
     "InvalidTransition",
+    "NotRestartable",
     "ResultInvalid",
     "ResultUnavailable",
     "StillRunning",
@@ -143,6 +145,15 @@ class ResultUnavailable(TaskError, LookupError):
     """
 
 
+class NotRestartable(TaskError):
+    """A stored record cannot be run by this process; says why, and what to do. The record is unchanged.
+
+    You get it where a record of another process is asked to run again: it was not submitted as restartable, its task is
+    not registered here, or takes other arguments by now. You never get it for a record that this process submitted and
+    still holds in memory.
+    """
+
+
 class ControllerClosed(TaskError, RuntimeError):
     """The controller was closed; it takes no more work and no more verbs."""
 
@@ -159,19 +170,24 @@ class StoreWarning(UserWarning):
 
 
 class ConcurrencyConflict(StoreError):
-    """Somebody else wrote the record first: the version found is not the version expected.
+    """Somebody else wrote the record first, or has taken it over: its version or owner is not the one expected.
 
     Args:
         task_id: The record.
         expected: The version the writer had read; None when the record should not have existed.
         found: The version in the store; None when it holds no such record.
+        owner: Who has taken it over; None when it is a matter of versions.
     """
 
-    def __init__(self, task_id: str, *, expected: int | None, found: int | None) -> None:
-        super().__init__(f"record {task_id}: expected version {expected}, found {found}")
+    def __init__(
+        self, task_id: str, *, expected: int | None, found: int | None, owner: str | None = None
+    ) -> None:
+        taken = "" if owner is None else f", taken over by {owner}"
+        super().__init__(f"record {task_id}: expected version {expected}, found {found}{taken}")
         self.task_id = task_id
         self.expected = expected
         self.found = found
+        self.owner = owner
 
 
 class TaskCancelled(BaseException):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,8 @@ class TaskRegistry:
 
     def __init__(self) -> None:
         self._specs: dict[str, TaskSpec] = {}
+        self._implied: set[str] = set()  # names that came with a submission, and that nobody registered
+        self._lock = threading.Lock()  # two submissions may bring the same name at once
 
     def register(self, target: Callable[..., Any], *, name: str | None = None) -> TaskSpec:
         """Accept a task under its own name or another one. Registering the same function again renews its defaults.
@@ -35,13 +38,34 @@ class TaskRegistry:
         """
         spec = spec_of(target)
         key = spec.name if name is None else checked_name(name)
-        known = self._specs.get(key)
-        if known is not None and not _same_place(known.function, spec.function):
-            raise ConfigurationError(
-                f"the name {key!r} belongs to {known.function!r}; register this one as register(..., name=...)"
-            )
-        self._specs[key] = spec = replace(spec, name=key)
+        spec = replace(spec, name=key)
+        with self._lock:
+            self._accept(spec, "register this one as register(..., name=...)")
+            self._implied.discard(key)
         return spec
+
+    def remember(self, spec: TaskSpec) -> None:
+        """Accept the restartable task of a submission, so that its records find it again.
+
+        What :meth:`register` said of the same function stays. A new version of it, from a cell that ran again, takes
+        its place.
+
+        Raises:
+            ConfigurationError: When the name belongs to another function.
+        """
+        with self._lock:
+            known = self._specs.get(spec.name)
+            if known is not None and known.function is spec.function and spec.name not in self._implied:
+                return
+            self._accept(spec, "give this one a name of its own: task.with_options(name=...)")
+            if known is None:
+                self._implied.add(spec.name)
+
+    def _accept(self, spec: TaskSpec, instead: str) -> None:
+        known = self._specs.get(spec.name)
+        if known is not None and not _same_place(known.function, spec.function):
+            raise ConfigurationError(f"the name {spec.name!r} belongs to {known.function!r}; {instead}")
+        self._specs[spec.name] = spec
 
     def get(self, name: str) -> TaskSpec:
         """The task of that name.
@@ -52,7 +76,7 @@ class TaskRegistry:
         spec = self._specs.get(name)
         if spec is not None:
             return spec
-        close = difflib.get_close_matches(name, self._specs, n=1)
+        close = difflib.get_close_matches(name, list(self._specs), n=1)
         if close:
             hint = f"did you mean {close[0]!r}?"
         elif self._specs:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.task import TaskSpec, checked_name, checked_priority, checked_tags, spec_of
+from chongming_task.core.inputs import Inputs, inputs_from, stored_inputs
 from chongming_task.core.output import OutputMode
-from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, TaskPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.results import ResultPolicy
 from chongming_task.core.text import NAME_LIMIT, clean
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, NotRestartable, UnknownTask
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.results import MemoryResults
@@ -101,27 +103,66 @@ class Submissions:
 
         Raises:
             UnknownTask: For a name that is not registered.
-            ConfigurationError: For arguments or options that cannot work.
+            ConfigurationError: For arguments or options that cannot work, or cannot be stored where the task is
+                restartable.
         """
         spec = self.registry.get(target) if isinstance(target, str) else spec_of(target)
         try:
-            return self._make(spec, args, kwargs, options)
+            args, kwargs = _arguments(spec, args, kwargs, options)
+            policy = spec.policy_with(options.retry, options.timeout)
+            snapshot = self._described(spec, policy, options)
         except ConfigurationError as wrong:
             raise ConfigurationError(f"{wrong}{_hint(spec, kwargs, str(wrong))}") from wrong.__cause__
+        if spec.restartable:
+            snapshot = snapshot._replace(inputs=stored_inputs(spec.name, args, kwargs, options.timeout))
+        live = self._live(snapshot, self._work(spec, args, kwargs), policy)
+        if spec.restartable and not isinstance(target, str):
+            self.registry.remember(spec)
+        return live
 
-    def _make(self, spec: TaskSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Options) -> LiveTask:
-        args, kwargs = _arguments(spec, args, kwargs, options)
-        self._executor.check(spec.function, args, kwargs)
-        results = self._results_of(spec)
-        policy = spec.policy_with(options.retry, options.timeout)
-        tags = spec.tags if options.tags is None else spec.tags | checked_tags(options.tags)
+    def revive(self, snapshot: TaskSnapshot, *, seq: int = 0) -> LiveTask:
+        """The stored record of a restartable task, as one that this process can run.
+
+        Its task is the registered one of the same name; nothing is imported or unpickled. Of what the submission said,
+        the arguments, the number of attempts and the timeout are stored; the rest is the registered task's own.
+
+        Args:
+            snapshot: The record, as the store holds it.
+            seq: How many lines of output it has written so far.
+
+        Raises:
+            NotRestartable: When it cannot be run here: why, and what to do.
+        """
+        try:
+            inputs = inputs_from(snapshot.inputs)
+            spec = self._registered(snapshot.spec_name)
+            self._check_owned(snapshot.bucket, f"its bucket_key {snapshot.bucket_key!r}", "retry it")
+            policy = _policy_of(spec, snapshot.max_attempts, inputs.timeout)
+            _check_inputs(spec, inputs)
+            work = self._work(spec, inputs.args, inputs.kwargs)
+        except (ConfigurationError, NotRestartable) as wrong:
+            said = f"{snapshot.name} ({snapshot.task_id}) cannot be run again here: {wrong}"
+            raise NotRestartable(said) from wrong.__cause__
+        live = self._live(snapshot, work, policy)
+        live.stored_version, live.output_seq = snapshot.status_version, seq
+        return live
+
+    def _registered(self, name: str | None) -> TaskSpec:
+        try:
+            return self.registry.get(name or "")
+        except UnknownTask as unknown:
+            shown = name if name is not None and name.isidentifier() else "my_task"
+            raise NotRestartable(f"{unknown}; controller.register({shown}) first") from None
+
+    def _described(self, spec: TaskSpec, policy: TaskPolicy, options: Options) -> TaskSnapshot:
+        """The new record, by what the task and the submission say."""
         bucket = self._bucket(options.bucket_key)
-        snapshot = TaskSnapshot(
+        return TaskSnapshot(
             task_id=new_id(),
             name=spec.name if options.name is None else checked_name(options.name),
             created_at=self._clock.now(),
             spec_name=spec.name,
-            tags=tags,
+            tags=spec.tags if options.tags is None else spec.tags | checked_tags(options.tags),
             priority=self._priority(spec, options),
             bucket=bucket,
             bucket_key=None if bucket is None else clean(str(options.bucket_key), NAME_LIMIT),
@@ -129,10 +170,15 @@ class Submissions:
             max_attempts=policy.retry.max_attempts,
             owner=self._owner,
         )
-        work = Work(
-            spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, self._output_of(spec)
-        )
-        return LiveTask(snapshot, work, policy, self._needs(tags, bucket), next(self._ages))
+
+    def _work(self, spec: TaskSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Work:
+        """What to run, once the executor agrees to it."""
+        self._executor.check(spec.function, args, kwargs)
+        results, output = self._results_of(spec), self._output_of(spec)
+        return Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, output)
+
+    def _live(self, snapshot: TaskSnapshot, work: Work, policy: TaskPolicy) -> LiveTask:
+        return LiveTask(snapshot, work, policy, self._needs(snapshot.tags, snapshot.bucket), next(self._ages))
 
     def _output_of(self, spec: TaskSpec) -> OutputMode:
         if spec.echo is None or self._output is OutputMode.PLAIN:
@@ -161,12 +207,15 @@ class Submissions:
         if not isinstance(key, str):
             raise ConfigurationError(f"bucket_key must be text, got {key!r}")
         bucket = self._buckets.bucket_for(key)
-        if self._owned is not None and bucket not in self._owned:
-            raise ConfigurationError(
-                f"bucket_key {key!r} falls into bucket {bucket}, which this controller does not own; "
-                "submit it where that bucket is owned"
-            )
+        self._check_owned(bucket, f"bucket_key {key!r}", "submit it")
         return bucket
+
+    def _check_owned(self, bucket: int | None, key: str, verb: str) -> None:
+        if bucket is not None and self._owned is not None and bucket not in self._owned:
+            raise ConfigurationError(
+                f"{key} falls into bucket {bucket}, which this controller does not own; "
+                f"{verb} where that bucket is owned"
+            )
 
     def _needs(self, tags: frozenset[str], bucket: int | None) -> tuple[tuple[str, Any], ...]:
         limits = self._concurrency.limits
@@ -193,6 +242,21 @@ def _arguments(
         kwargs = {**_checked_kwargs(options.kwargs), **kwargs}
     spec.shape.check(spec.name, args, kwargs)
     return args, kwargs
+
+
+def _policy_of(spec: TaskSpec, max_attempts: int, timeout: Timeout | None) -> TaskPolicy:
+    """The policies of a stored record: the task's own, but for what the record says."""
+    retry = replace(spec.policy.retry, max_attempts=max_attempts)
+    return TaskPolicy(retry, spec.policy.timeout if timeout is None else timeout)
+
+
+def _check_inputs(spec: TaskSpec, inputs: Inputs) -> None:
+    try:
+        spec.shape.check(spec.name, inputs.args, inputs.kwargs)
+    except ConfigurationError as wrong:
+        raise NotRestartable(
+            f"the registered task does not take its stored inputs: {wrong}; register one that does, or submit it again"
+        ) from None
 
 
 def _checked_kwargs(kwargs: Any) -> Mapping[str, Any]:

@@ -35,6 +35,7 @@ class TaskSpec:
     shape: Shape = field(default_factory=Shape)  # the arguments it takes
     results: ResultPolicy | None = None  # what becomes of the return value; None: the controller's way
     echo: bool | None = None  # its output also goes to the process's own streams; None: the controller's way
+    restartable: bool = False  # its inputs are stored, so that other processes can run it again
 
     def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
         """The task's policies, but for those given.
@@ -79,6 +80,7 @@ class TaskFunction(Generic[P, R]):
         priority: int | None = None,
         result: ResultKind | None = None,
         echo: bool | None = None,
+        restartable: bool | None = None,
     ) -> TaskFunction[P, R]:
         """The same task with other defaults; what is left out stays.
 
@@ -98,8 +100,9 @@ class TaskFunction(Generic[P, R]):
             priority=spec.priority if priority is None else checked_priority(priority),
             results=spec.results if result is None else _checked_result(result),
             echo=spec.echo if echo is None else echo,
+            restartable=spec.restartable if restartable is None else restartable,
         )
-        return TaskFunction(spec.function, changed)
+        return TaskFunction(spec.function, _checked_restartable(changed))
 
     def __get__(self, instance: object, owner: type | None = None) -> TaskFunction[..., R]:
         """As a method: the task of that object."""
@@ -161,6 +164,17 @@ def _checked_result(result: str) -> ResultPolicy | None:
     if result not in _RESULTS:
         raise ConfigurationError(f'result must be "json" or "memory", got {result!r}')
     return _RESULTS[result]
+
+
+def _checked_restartable(spec: TaskSpec) -> TaskSpec:
+    if not isinstance(spec.restartable, bool):
+        raise ConfigurationError(f"restartable must be True or False, got {spec.restartable!r}")
+    if spec.restartable and spec.name == "<lambda>":
+        raise ConfigurationError(
+            "a restartable task is found by its name, and every lambda has the same; "
+            "write task(name=..., restartable=True)(lambda ...)"
+        )
+    return spec
 
 
 Policy = TypeVar("Policy", RetryPolicy, Timeout)
@@ -228,6 +242,7 @@ def task(
     result: ResultKind = "json",
     strict: bool = False,
     echo: bool | None = None,
+    restartable: bool = False,
 ) -> _Decorator: ...
 def task(
     function: Callable[..., Any] | None = None,
@@ -241,11 +256,13 @@ def task(
     result: ResultKind = "json",
     strict: bool = False,
     echo: bool | None = None,
+    restartable: bool = False,
 ) -> Any:
     """Make a task of a function: give it a name and defaults.
 
     A first parameter that is called ``ctx`` or annotated :class:`TaskContext` receives the context; leave it out when
-    submitting. The function stays callable, and is remembered by no registry: see ``Controller.register``.
+    submitting. The function stays callable, and is remembered by no registry, but for a
+    restartable one by that of the controller it is submitted to: see ``Controller.register``.
 
     Args:
         function: The function, when used without parentheses.
@@ -260,6 +277,18 @@ def task(
             :mod:`chongming_task.checkpoint_lint`.
         echo: Whether what it prints also goes to the terminal or the cell, beside its own output; default: the
             controller's.
+        restartable: Store the arguments with the record, so that it can be run again without this process: ``retry``
+            works from any process that has the task registered under the same name, also after a kernel restart, and
+            ``reconcile(on_orphan="requeue")`` runs lost ones again.
+
+            It asks three things of the task. Its arguments are JSON that comes back equal: text, finite numbers,
+            booleans, None, lists, and dicts with text keys; anything else is refused at submission. All it needs
+            besides them is there wherever the function is: no value of a closure, no state of a method's object. And
+            it may run twice: a lost attempt may have done its work, wholly or in part.
+
+            The arguments are readable to whoever can read the store: pass no passwords. With them are kept the
+            number of attempts, and ``timeout=`` where the submission gave one; all else, such as the back-off, is that
+            of the task registered in the process that runs it again.
 
     Raises:
         ConfigurationError: For a value that cannot work.
@@ -284,7 +313,9 @@ def task(
             priority=None if priority is None else checked_priority(priority),
             results=_checked_result(result),
             echo=echo,
+            restartable=restartable,
         )
+        _checked_restartable(spec)
         if strict:
             from chongming_task.api.checkpoint_lint import warn_of_loops  # reads source: only who asks for it pays
 
