@@ -6,7 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from chongming_task.core.ports import TaskStore, Touch, Write
+from chongming_task.core.ports import CommandAnswer, TaskStore, Touch, Write
 from chongming_task.core.records import OutputLine
 from chongming_task.errors import ConcurrencyConflict
 
@@ -30,8 +30,10 @@ class Journal:
         self.store = store
         self.failures: deque[str] = deque(maxlen=_KEPT_FAILURES)  # what went wrong, newest last
         self.desynced: dict[str, ConcurrencyConflict] = {}  # records that somebody else wrote; ours are held back
+        self._fenced: list[ConcurrencyConflict] = []  # the same as news
         self._backlog: dict[str, Write] = {}
         self._notes: list[Touch] = []
+        self._answers: list[CommandAnswer] = []
         self._output: deque[OutputLine] = deque()
         self._characters = 0  # of the output
         self._rests_until = 0.0
@@ -39,7 +41,7 @@ class Journal:
     @property
     def behind(self) -> int:
         """How many changes the store does not hold yet."""
-        return len(self._backlog) + len(self._notes) + len(self._output)
+        return len(self._backlog) + len(self._notes) + len(self._answers) + len(self._output)
 
     def due(self, now: float) -> bool:
         """Whether there is something to store, and the store is not resting from a failure."""
@@ -58,6 +60,10 @@ class Journal:
         """Take in what became known late and nothing newer will follow; stored after the changes before it."""
         self._notes.append(touch)
 
+    def answer(self, answer: CommandAnswer) -> None:
+        """Take in the answer to a command that changes no record; stored after the changes that it may speak of."""
+        self._answers.append(answer)
+
     def add_output(self, lines: Iterable[OutputLine]) -> None:
         """Take in what tasks wrote; stored before the changes that are taken in later."""
         waiting = self._output
@@ -66,6 +72,15 @@ class Journal:
             self._characters += len(line.text)
         while len(waiting) > _KEPT_LINES or self._characters > _KEPT_CHARACTERS:
             self._characters -= len(waiting.popleft().text)
+
+    def take_fenced(self) -> list[ConcurrencyConflict]:
+        """Records found, since the last call, to have been written or taken over by somebody else."""
+        taken, self._fenced = self._fenced, []
+        return taken
+
+    def resync(self, task_id: str) -> None:
+        """Write a record again that was desynced: it has been read anew, and is ours."""
+        self.desynced = {held: conflict for held, conflict in self.desynced.items() if held != task_id}
 
     def flush(self, now: float) -> float | None:
         """Store what was taken in, oldest first.
@@ -85,7 +100,8 @@ class Journal:
             appended = self._append()
         if committed and appended and self._touch(self._notes):
             self._notes = []
-            return None
+            if self._answer():
+                return None
         self._rests_until = now + _REST_SECONDS
         return self._rests_until
 
@@ -119,8 +135,11 @@ class Journal:
             self._failed(f"commit of {len(waiting)} records", error)
             return False
         self._backlog = {}
+        if conflicts:
+            self._fenced += conflicts
+            # Replaced, not changed: other threads read it.
+            self.desynced = self.desynced | {conflict.task_id: conflict for conflict in conflicts}
         for conflict in conflicts:
-            self.desynced[conflict.task_id] = conflict
             self._failed("commit", conflict)
         return True
 
@@ -137,7 +156,20 @@ class Journal:
         ours, rest = write.transitions[: len(stored)], write.transitions[len(stored) :]
         if conflict.found != before + len(stored) or stored != ours:
             return None
-        return write._replace(expect_version=conflict.found, transitions=rest)
+        owner = None if write.expect_owner is None else write.snapshot.owner  # which that try has put there
+        return write._replace(expect_version=conflict.found, transitions=rest, expect_owner=owner)
+
+    def _answer(self) -> bool:
+        """Write answers back. Whether it was ours to answer does not matter: else somebody else does."""
+        while self._answers:
+            command_id, owner, at, outcome = self._answers[0]
+            try:
+                self.store.complete_command(command_id, owner, now=at, outcome=outcome)
+            except Exception as error:  # as above
+                self._failed(f"answer to command {command_id}", error)
+                return False
+            del self._answers[0]
+        return True
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. What fails is not kept: newer news follows."""
@@ -173,4 +205,5 @@ def _merge(first: Write, second: Write) -> Write:
         kept + second.attempts,
         first.clear_attempts or second.clear_attempts,
         first.answers + second.answers,
+        first.expect_owner,
     )

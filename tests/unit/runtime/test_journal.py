@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chongming_task import MemoryTaskStore, StoreError
+from chongming_task import ConcurrencyConflict, MemoryTaskStore, StoreError, TaskStatus
 from chongming_task.core.ports import CommandAnswer, Touch, Write
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.runtime.journal import Journal
 from chongming_task.testing import FakeClock, ManualExecutor, check_audit
+from chongming_task.testing.contract_records import AT, a_command, a_record, an_edge, born
 from tests.support.rig import job
 
 
@@ -297,3 +298,149 @@ def test_commands_that_a_waiting_write_carries_out_are_answered_with_it():
     store.broken = False
     assert journal.flush(2.0) is None
     assert store.given == [Write(task, None, answers=tuple(answers))]
+
+
+def test_a_waiting_write_expects_what_its_first_change_expected():
+    """Neither the version nor the owner in the store has moved meanwhile."""
+    store, now = Recording(), FakeClock().now()
+    journal = Journal(store)
+    task = TaskSnapshot("t1", "demo", now, owner="me", status_version=4)
+    journal.add([Write(task, 4, expect_owner="the one before")])
+    assert journal.flush(0.0) is not None
+    journal.add([Write(task, 5, expect_owner="me")])
+    journal.flush(60.0)
+    assert [(write.expect_version, write.expect_owner) for write in store.given] == [(4, "the one before")]
+
+
+def fenced_journal():
+    """A journal that has met somebody else's version of record t1, and its store."""
+    store = MemoryTaskStore()
+    theirs = TaskSnapshot("t1", "theirs", FakeClock().now(), status_version=4)
+    store.commit([Write(theirs, None)])
+    journal = Journal(store)
+    journal.add([Write(theirs._replace(name="ours", status_version=2), 1)])
+    journal.flush(0.0)
+    return journal, store, theirs
+
+
+def test_a_record_of_somebody_else_is_news_once():
+    """Whoever watches its worker is told, and finds it listed ever after."""
+    journal, _, _ = fenced_journal()
+    assert [(found.task_id, found.found) for found in journal.take_fenced()] == [("t1", 4)]
+    assert journal.take_fenced() == []
+    assert list(journal.desynced) == ["t1"]
+
+
+def test_a_record_that_was_adopted_again_is_written_again():
+    """Until then nothing of it is; what was held back meanwhile is forgotten."""
+    journal, store, theirs = fenced_journal()
+    journal.add([Write(theirs._replace(name="held back", status_version=5), 4)])
+    assert journal.behind == 0
+    journal.resync("t1")
+    assert journal.desynced == {}
+    journal.add([Write(theirs._replace(name="adopted", status_version=5), 4)])
+    assert journal.flush(1.0) is None
+    assert store.get("t1").name == "adopted"
+
+
+class Fencing(Forgetful):
+    """Refuses writes for the owner's sake."""
+
+    def commit(self, writes):
+        lost = [
+            w for w in writes if (held := self.get(w.snapshot.task_id)) and w.expect_owner not in (None, held.owner)
+        ]
+        found = super().commit([write for write in writes if write not in lost])
+        return [*found, *map(self._conflict, lost)]
+
+    def _conflict(self, write):
+        held = self.get(write.snapshot.task_id)
+        return ConcurrencyConflict(
+            held.task_id, expected=write.expect_version, found=held.status_version, owner=held.owner
+        )
+
+
+def adoption():
+    """The write by which record t1, version 1 of somebody who died, becomes ours."""
+    task = a_record("t1", owner="me", status=TaskStatus.LOST, status_version=2)
+    return Write(task, 1, (an_edge(2, "queued", "lost"),), expect_owner="dead")
+
+
+def test_an_adoption_whose_answer_was_lost_is_no_other_owner():
+    """The owner that the second try meets is ourselves."""
+    store = Fencing()
+    store.commit([born(owner="dead")])
+    journal = Journal(store)
+    store.broken = True
+    journal.add([adoption()])
+    assert journal.flush(0.0) is not None
+    store.broken = False
+    assert journal.flush(60.0) is None
+    assert journal.desynced == {}
+    assert store.get("t1").owner == "me"
+
+
+def test_a_record_that_was_taken_over_is_told_as_such():
+    """Also when its version has not moved."""
+    store = Fencing()
+    store.commit([born(owner="the quicker one")])
+    journal = Journal(store)
+    journal.add([adoption()])
+    assert journal.flush(0.0) is None
+    assert [found.owner for found in journal.take_fenced()] == ["the quicker one"]
+    assert store.get("t1").owner == "the quicker one"
+
+
+class Answering(Recording):
+    """Keeps the order of what it is asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.order = []
+        self.broken = self.deaf = False
+
+    def commit(self, writes):
+        found = super().commit(writes)
+        self.order.append("commit")
+        return found
+
+    def complete_command(self, command_id, owner, *, now, outcome=None):
+        if self.deaf:
+            raise StoreError("the server closed the connection")
+        self.order.append(command_id)
+        return super().complete_command(command_id, owner, now=now, outcome=outcome)
+
+
+def test_an_answer_without_a_change_is_stored_after_the_changes_before_it():
+    """It may speak of them: that there was nothing left to do."""
+    store = Answering()
+    store.submit_command(a_command("c1"))
+    store.claim_commands("me", now=AT, lease_seconds=60)
+    journal = Journal(store)
+    journal.answer(CommandAnswer("c1", "me", AT, {"ok": True}))
+    journal.add([born()])
+    assert journal.behind == 2
+    store.broken = True
+    assert journal.flush(0.0) is not None
+    assert store.order == []
+    store.broken = False
+    assert journal.flush(60.0) is None
+    assert store.order == ["commit", "c1"]
+    assert (store.command("c1").completed_at, store.command("c1").outcome) == (AT, {"ok": True})
+    assert journal.behind == 0
+
+
+def test_an_answer_is_kept_while_the_store_fails():
+    """And that somebody else has answered meanwhile is no fault."""
+    store = Answering()
+    journal = Journal(store)
+    store.deaf = True
+    journal.answer(CommandAnswer("c1", "me", AT))
+    assert journal.due(0.0)
+    assert journal.flush(0.0) is not None
+    assert "answer to command c1: StoreError" in journal.failures[-1]
+    assert journal.behind == 1
+    store.deaf = False
+    assert journal.flush(60.0) is None
+    assert store.order == ["c1"]
+    assert journal.behind == 0
