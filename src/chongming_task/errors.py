@@ -179,9 +179,7 @@ class ConcurrencyConflict(StoreError):
         owner: Who has taken it over; None when it is a matter of versions.
     """
 
-    def __init__(
-        self, task_id: str, *, expected: int | None, found: int | None, owner: str | None = None
-    ) -> None:
+    def __init__(self, task_id: str, *, expected: int | None, found: int | None, owner: str | None = None) -> None:
         taken = "" if owner is None else f", taken over by {owner}"
         super().__init__(f"record {task_id}: expected version {expected}, found {found}{taken}")
         self.task_id = task_id

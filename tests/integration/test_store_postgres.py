@@ -10,19 +10,22 @@ import sys
 import threading
 import time
 import traceback
+from pathlib import Path
 
 import pytest
 
 from chongming_task import ConfigurationError, Controller, PostgresTaskStore, StoreError, task
 from chongming_task.core.ports import Write
 from chongming_task.core.query import TaskQuery
+from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.postgres_dsn import Dsn
 from chongming_task.testing import check_audit
-from chongming_task.testing.contract_records import AT, a_command, a_record, an_edge, born
+from chongming_task.testing.contract_records import AT, a_command, a_record, an_edge, an_owner, born
 from tests.support import postgres
 
 pytestmark = pytest.mark.postgres
 PATIENCE = 30
+GOLDEN = Path(__file__).parents[1] / "golden"
 SECRET = "tr0ub4dor&3/@"
 
 
@@ -117,7 +120,7 @@ def test_many_open_an_empty_schema_at_once(postgres_dsn):
     for thread in threads:
         thread.join(PATIENCE)
     assert not errors
-    assert {s.meta()["schema_version"] for s in stores} == {"1"}
+    assert {s.meta()["schema_version"] for s in stores} == {str(SCHEMA_VERSION)}
     for store in stores:
         store.close()
 
@@ -169,8 +172,42 @@ def test_without_tables_and_rights_it_says_so(role):
     """No table, no right to make one."""
     with pytest.raises(StoreError, match="permission denied"):
         PostgresTaskStore(role())
-    with pytest.raises(StoreError, match="open them once for writing"):
+    with pytest.raises(StoreError, match="not there; open them once for writing"):
         PostgresTaskStore(role(), read_only=True)
+
+
+@pytest.mark.parametrize("schema", range(1, SCHEMA_VERSION))
+def test_bringing_tables_up_to_date_takes_their_owner(postgres_dsn, raw, role, schema):
+    """Others are told so, and change nothing; once it is done they can do what they could before."""
+    raw.execute((GOLDEN / f"schema-{schema}.postgres.sql").read_text(encoding="utf-8"))
+    dsn, readers = role("SELECT, INSERT, UPDATE, DELETE"), role("SELECT")
+    with pytest.raises(StoreError, match=rf"Privilege: .* have the schema {schema}, older than \d+; .* as their owner"):
+        PostgresTaskStore(dsn)
+    with pytest.raises(StoreError, match=rf"have the schema {schema}, older than \d+; open them once for writing"):
+        PostgresTaskStore(readers, read_only=True)
+    assert raw.execute("SELECT value FROM chongming_meta WHERE name = 'schema_version'").fetchone() == (str(schema),)
+    PostgresTaskStore(postgres_dsn).close()
+    worker, reader = PostgresTaskStore(dsn), PostgresTaskStore(readers, read_only=True)
+    worker.renew_owner(an_owner("a"))
+    assert an_owner("a") in reader.owner_leases()
+    assert worker.release_owner("a")
+    assert not worker.commit([born()])
+    assert reader.get("t1") == born().snapshot
+    worker.close()
+    reader.close()
+
+
+def test_a_lease_that_is_renewed_wakes_nobody(store, postgres_dsn):
+    """It happens all the time, and nothing a reader shows has moved; one that is gone is told."""
+    other = PostgresTaskStore(postgres_dsn)
+    mark = other.wait_for_change(0)
+    store.renew_owner(an_owner("a"))
+    store.renew_buckets("a", now=AT, lease_seconds=1)
+    assert not store.release_owner("b")
+    assert other.wait_for_change(0.05, mark) == mark
+    store.release_owner("a")
+    assert other.wait_for_change(PATIENCE, mark) != mark
+    other.close()
 
 
 def test_history_needs_the_right_to_read_only(store, role):

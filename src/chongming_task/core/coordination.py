@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from chongming_task.core.records import BucketLease, Change, Command
+from chongming_task.core.records import BucketLease, Change, Command, OwnerLease
 
-__all__ = ["BucketLeases", "ChangeFeed", "CommandQueue", "DeploymentMeta"]
+__all__ = ["BucketLeases", "ChangeFeed", "CommandQueue", "DeploymentMeta", "OwnerLeases"]
 
 
 class CommandQueue(Protocol):
@@ -58,11 +58,27 @@ class CommandQueue(Protocol):
         ...
 
     def command(self, command_id: str) -> Command | None:
-        """The command, or None. Completed ones stay until ``prune`` drops their record."""
+        """The command, or None. It stays until ``prune`` drops its record, or finds that there is none."""
         ...
 
     def commands(self, task_id: str) -> list[Command]:
         """All commands for a record, oldest first."""
+        ...
+
+
+class OwnerLeases(Protocol):
+    """Who watches records, and lives: one lease for each controller, however many records it has."""
+
+    def renew_owner(self, lease: OwnerLease) -> None:
+        """Store a lease, in place of the one the owner had. Not told as a change: nothing a reader shows has moved."""
+        ...
+
+    def release_owner(self, owner: str) -> bool:
+        """Forget an owner's lease: it is gone. Returns whether there was one."""
+        ...
+
+    def owner_leases(self) -> list[OwnerLease]:
+        """All leases by owner, also those that are over."""
         ...
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQueue, DeploymentMeta
+from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQueue, DeploymentMeta, OwnerLeases
 from chongming_task.core.effects import StopReason
 from chongming_task.core.output import OutputBatch, OutputMode
 from chongming_task.core.policies import RetryPolicy
@@ -210,6 +210,7 @@ class Write(NamedTuple):
     attempts: tuple[AttemptRecord, ...] = ()  # opened or closed; a later one replaces the earlier of that number
     clear_attempts: bool = False  # forget those from before, and what they wrote, first
     answers: tuple[CommandAnswer, ...] = ()  # as complete_command, but never without the rest; nor when the write loses
+    expect_owner: str | None = None  # whose record it must still be in the store; None: anybody's
 
 
 class Touch(NamedTuple):
@@ -218,12 +219,12 @@ class Touch(NamedTuple):
     task_id: str
     progress: Progress | None = None
     heartbeat_at: datetime | None = None
-    lease_until: datetime | None = None
     abandoned: bool | None = None
     note: tuple[int, str] | None = None  # (attempt, what became known too late to count)
+    owner: str | None = None  # whose record it must still be, else it is ignored; None: anybody's
 
 
-class TaskStore(CommandQueue, BucketLeases, ChangeFeed, DeploymentMeta, Protocol):
+class TaskStore(CommandQueue, OwnerLeases, BucketLeases, ChangeFeed, DeploymentMeta, Protocol):
     """Persists records. Every method may be called from any thread; see also ``core.coordination``.
 
     A store returns equal values for what was written, in the same types; keeps the audit trail append-only; and raises
@@ -239,7 +240,7 @@ class TaskStore(CommandQueue, BucketLeases, ChangeFeed, DeploymentMeta, Protocol
         """Store all writes in one transaction, in order.
 
         Returns:
-            Those that lost their version race and were left out; the others are stored.
+            Those that lost their race, for the version or the owner, and were left out; the others are stored.
 
         Raises:
             StoreError: When it cannot be done, as with a transition whose version the trail holds already. Then nothing
@@ -286,7 +287,10 @@ class TaskStore(CommandQueue, BucketLeases, ChangeFeed, DeploymentMeta, Protocol
         ...
 
     def prune(self, keep_terminal: int) -> int:
-        """Drop the oldest ended records but that many, with all that belongs to them. Returns how many went."""
+        """Drop the oldest ended records but that many, with all that belongs to them. Returns how many went.
+
+        Commands for records that are not there, which nobody will ever carry out, go as well. Leases stay.
+        """
         ...
 
     def close(self) -> None:

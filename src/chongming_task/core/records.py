@@ -23,6 +23,7 @@ __all__ = [
     "Change",
     "Command",
     "OutputLine",
+    "OwnerLease",
     "Progress",
     "TaskSnapshot",
     "Transition",
@@ -116,6 +117,15 @@ class BucketLease(NamedTuple):
     lease_until: datetime
 
 
+class OwnerLease(NamedTuple):
+    """A controller that watches records, and until when it is taken to live without being asked."""
+
+    owner: str  # what it calls itself
+    process: str | None  # "host:pid:start", for whoever shares its process table
+    lease_until: datetime
+    buckets: tuple[int, ...] | None = None  # whose work it takes; None: all
+
+
 class OutputLine(NamedTuple):
     """One line that a task wrote or logged."""
 
@@ -167,8 +177,7 @@ class TaskSnapshot(NamedTuple):
     failure: Failure | None = None
     outcome: Any = None  # the return value, JSON
     # supervision
-    owner: str | None = None  # the controller process that watches it
-    lease_until: datetime | None = None
+    owner: str | None = None  # the controller that watches it, or was the last to
     pid: int | None = None  # of the attempt's process, when it has one of its own
 
     @property

@@ -111,7 +111,6 @@ COLUMNS: tuple[Column, ...] = (
     _field("owner", TEXT, "the controller process that watches it"),
     _field("pid", WHOLE, "its process, when it has one of its own"),
     _field("last_heartbeat_at", TIME, "when its worker was last heard"),
-    _field("lease_until", TIME, "until when its owner holds it"),
     _field("live", FLAG, "an attempt of it holds a worker"),
     _field("abandoned", FLAG, "a worker was given up and may still run"),
     _field("overridden", FLAG, "its status was set by hand"),

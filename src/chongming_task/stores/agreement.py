@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["check_agreement"]
+__all__ = ["SCHEMA_VERSION", "check_agreement"]
+
+SCHEMA_VERSION = 2  # what every store keeps, and how; each .sql file has a migration to each
 
 
 def check_agreement(name: str, held: str, wanted: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from chongming_task.core.ports import CommandAnswer, Write
 from chongming_task.errors import ConcurrencyConflict
 from chongming_task.stores.codec import Row, attempt_row, task_row, task_update, transition_row
+from chongming_task.stores.fence import Standing, lost_race
 
 __all__ = ["Batch", "batch_of"]
 
@@ -26,23 +27,24 @@ class Batch:
     answers: list[CommandAnswer] = field(default_factory=list)
 
 
-def batch_of(writes: Sequence[Write], stored: Mapping[str, int]) -> Batch:
+def batch_of(writes: Sequence[Write], stored: Mapping[str, Standing]) -> Batch:
     """Sort writes into rows, and those that lost their race into conflicts.
 
     Args:
         writes: In order; several may be about one record.
-        stored: The versions that the store holds of these records.
+        stored: How these records stand in the store.
     """
     batch = Batch()
-    versions: dict[str, int] = dict(stored)
+    standing = dict(stored)
     for write in writes:
         task = write.snapshot
         task_id = task.task_id
-        found = versions.get(task_id)
-        if found != write.expect_version:
-            batch.conflicts.append(ConcurrencyConflict(task_id, expected=write.expect_version, found=found))
+        found = standing.get(task_id)
+        conflict = lost_race(write, found)
+        if conflict is not None:
+            batch.conflicts.append(conflict)
             continue
-        versions[task_id] = task.status_version
+        standing[task_id] = Standing(task.status_version, task.owner)
         if task_id in stored:
             batch.changed[task_id] = task_update(task)
         else:

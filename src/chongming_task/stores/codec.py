@@ -18,6 +18,7 @@ from chongming_task.core.records import (
     Change,
     Command,
     OutputLine,
+    OwnerLease,
     Progress,
     TaskSnapshot,
     Transition,
@@ -36,6 +37,8 @@ __all__ = [
     "from_micros",
     "line_from",
     "line_row",
+    "owner_lease_from",
+    "owner_lease_row",
     "progress_text",
     "task_from",
     "task_row",
@@ -153,7 +156,6 @@ def _life(task: TaskSnapshot) -> tuple[Any, ...]:
         None if failure is None else _failure_text(failure),
         to_json(task.outcome),
         task.owner,
-        None if task.lease_until is None else to_micros(task.lease_until),
         task.pid,
     )
 
@@ -174,7 +176,6 @@ def task_from(row: Row) -> TaskSnapshot:
     fields[27] = _progress(row[27])
     fields[28] = _failure(row[28])
     fields[29] = from_json(row[29])
-    fields[31] = _moment(row[31])
     return TaskSnapshot._make(fields)
 
 
@@ -304,3 +305,15 @@ def bucket_lease_from(row: Row) -> BucketLease:
     """The lease of a row."""
     bucket, owner, until = row
     return BucketLease(bucket, owner, from_micros(until))
+
+
+def owner_lease_row(lease: OwnerLease) -> Row:
+    """A lease's columns."""
+    buckets = None if lease.buckets is None else _strict(lease.buckets)
+    return lease.owner, lease.process, to_micros(lease.lease_until), buckets
+
+
+def owner_lease_from(row: Row) -> OwnerLease:
+    """The lease of a row."""
+    owner, process, until, buckets = row
+    return OwnerLease(owner, process, from_micros(until), None if buckets is None else tuple(json.loads(buckets)))

@@ -19,12 +19,14 @@ from chongming_task.core.records import (
     Change,
     Command,
     OutputLine,
+    OwnerLease,
     TaskSnapshot,
     Transition,
 )
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConcurrencyConflict, StoreError
-from chongming_task.stores.agreement import check_agreement
+from chongming_task.stores.agreement import SCHEMA_VERSION, check_agreement
+from chongming_task.stores.fence import Standing, lost_race
 from chongming_task.stores.memory_coordination import Buckets, Commands, Feed
 
 __all__ = ["MemoryTaskStore"]
@@ -49,8 +51,9 @@ class MemoryTaskStore:
         self._output: dict[str, _Output] = {}
         self._feed = Feed()
         self._commands = Commands()
+        self._owners: dict[str, OwnerLease] = {}
         self._buckets = Buckets()
-        self._meta = {"schema_version": "1"}
+        self._meta = {"schema_version": str(SCHEMA_VERSION)}
         self._changed = threading.Condition(self._lock)
         self._mark = 0  # counts changes
         self._waiting = 0
@@ -68,17 +71,17 @@ class MemoryTaskStore:
     def _sorted_out(self, writes: Sequence[Write]) -> tuple[list[Write], list[ConcurrencyConflict]]:
         """Those that win their race, and the others; nothing is changed yet, so an error leaves no trace."""
         accepted, conflicts = [], []
-        versions: dict[str, int | None] = {}
+        latest: dict[str, TaskSnapshot] = {}
         for write in writes:
-            task_id, expected = write.snapshot.task_id, write.expect_version
-            held = self._tasks.get(task_id)
-            found = versions.get(task_id, None if held is None else held.status_version)
-            if found != expected:
-                conflicts.append(ConcurrencyConflict(task_id, expected=expected, found=found))
+            task_id = write.snapshot.task_id
+            held = latest.get(task_id) or self._tasks.get(task_id)
+            conflict = lost_race(write, None if held is None else Standing(held.status_version, held.owner))
+            if conflict is not None:
+                conflicts.append(conflict)
                 continue
             if write.transitions:
                 self._check_trail(write)
-            versions[task_id] = write.snapshot.status_version
+            latest[task_id] = write.snapshot
             accepted.append(write)
         return accepted, conflicts
 
@@ -110,12 +113,11 @@ class MemoryTaskStore:
         with self._lock:
             for touch in touches:
                 task = self._tasks.get(touch.task_id)
-                if task is None:
+                if task is None or touch.owner not in (None, task.owner):
                     continue
                 news = {
                     "progress": touch.progress,
                     "last_heartbeat_at": touch.heartbeat_at,
-                    "lease_until": touch.lease_until,
                     "abandoned": touch.abandoned,
                 }
                 self._tasks[touch.task_id] = task.evolve({k: v for k, v in news.items() if v is not None})
@@ -182,7 +184,7 @@ class MemoryTaskStore:
                 self._attempts.pop(task_id, None)
                 self._output.pop(task_id, None)
             self._feed.forget(gone)
-            self._commands.forget(gone)
+            self._commands.keep(self._tasks)
             self._tell()
         return len(gone)
 
@@ -240,6 +242,26 @@ class MemoryTaskStore:
         """See :class:`~chongming_task.core.coordination.CommandQueue`."""
         with self._lock:
             return self._commands.of(task_id)
+
+    # owner leases
+
+    def renew_owner(self, lease: OwnerLease) -> None:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        with self._lock:
+            self._owners[lease.owner] = lease
+
+    def release_owner(self, owner: str) -> bool:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        with self._lock:
+            gone = self._owners.pop(owner, None) is not None
+            if gone:
+                self._tell()
+        return gone
+
+    def owner_leases(self) -> list[OwnerLease]:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        with self._lock:
+            return [self._owners[owner] for owner in sorted(self._owners)]
 
     # bucket leases
 

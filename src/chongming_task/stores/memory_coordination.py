@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -59,8 +59,8 @@ class Commands:
     def of(self, task_id: str) -> list[Command]:
         return [command for command in self._all.values() if command.task_id == task_id]
 
-    def forget(self, task_ids: Collection[str]) -> None:
-        for command_id in [c.id for c in self._all.values() if c.task_id in task_ids]:
+    def keep(self, task_ids: Container[str]) -> None:
+        for command_id in [c.id for c in self._all.values() if c.task_id not in task_ids]:
             del self._all[command_id]
             self._open.pop(command_id, None)
 

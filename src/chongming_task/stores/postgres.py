@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from chongming_task.errors import ConfigurationError, StoreError
+from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.postgres_connections import Connections
 from chongming_task.stores.postgres_database import PostgresDatabase, PostgresSession
 from chongming_task.stores.postgres_dsn import Dsn, driver
@@ -16,7 +17,6 @@ from chongming_task.stores.sql_records import SqlRecords
 
 __all__ = ["PostgresTaskStore"]
 
-SCHEMA_VERSION = 1
 _SQL = queries("postgres.sql")
 
 
@@ -67,7 +67,7 @@ def _prepared(connections: Connections) -> str:
         found = _schema_version(connection, connections)
         if found < SCHEMA_VERSION:
             if connections.read_only:
-                raise StoreError(f"{connections}: the tables are not there or too old; open them once for writing")
+                raise StoreError(f"{connections}: {_lacking(found)}; open them once for writing")
             _migrate(connection, connections)
         where = PostgresSession(connection).all("current_schema")[0][0]
     except driver().Error as error:
@@ -78,18 +78,34 @@ def _prepared(connections: Connections) -> str:
 
 
 def _migrate(connection: Any, connections: Connections) -> None:
+    """Take all steps to the newest schema, or none."""
+    found = 0
+    try:
+        with connection.transaction():
+            PostgresSession(connection).serialize()  # several processes may try at once
+            found = _schema_version(connection, connections)
+            _step_up(connection, connections.schema, found)
+    except driver().errors.InsufficientPrivilege as error:
+        told = connections.told(error)
+        raise StoreError(f"{told}: {_lacking(found)}; open them once as their owner") from None
+
+
+def _step_up(connection: Any, schema: str | None, found: int) -> None:
     session = PostgresSession(connection)
-    with connection.transaction():
-        schema = connections.schema
-        session.serialize()  # several processes may try at once
-        if schema is not None and not session.all("schema_exists", schema=schema):
-            connection.execute(driver().sql.SQL("CREATE SCHEMA {}").format(driver().sql.Identifier(schema)))
-        found = _schema_version(connection, connections)
+    if schema is not None and not session.all("schema_exists", schema=schema):
+        connection.execute(driver().sql.SQL("CREATE SCHEMA {}").format(driver().sql.Identifier(schema)))
+    if found < SCHEMA_VERSION:  # else somebody was quicker
         connection.execute(_SQL["bootstrap"])
         for version in range(found + 1, SCHEMA_VERSION + 1):
             connection.execute(_SQL[f"migration_{version}"])
             connection.execute(_SQL["add_migration"], {"version": version, "at": time.time_ns() // 1_000})
         connection.execute(_SQL["set_schema_version"], {"version": str(SCHEMA_VERSION)})
+
+
+def _lacking(found: int) -> str:
+    if found == 0:
+        return "the tables are not there"
+    return f"the tables have the schema {found}, older than {SCHEMA_VERSION}"
 
 
 def _schema_version(connection: Any, connections: Connections) -> int:

@@ -131,6 +131,30 @@ CREATE TABLE chongming_bucket_leases (
     lease_until bigint NOT NULL
 );
 
+-- name: migration_2
+-- One lease for each owner takes the place of one for each record.
+CREATE TABLE chongming_owners (
+    owner text COLLATE "C" PRIMARY KEY,
+    process text,
+    lease_until bigint NOT NULL,
+    buckets text
+);
+ALTER TABLE chongming_tasks DROP COLUMN lease_until;
+-- Whoever was let in before goes on: the new table is for those who have a right to the leases on buckets.
+DO $$
+DECLARE
+    given record;
+BEGIN
+    FOR given IN
+        SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS name
+        FROM pg_class, aclexplode(relacl)
+        WHERE pg_class.oid = 'chongming_bucket_leases'::regclass AND grantee <> relowner
+    LOOP
+        EXECUTE format('GRANT %s ON chongming_owners TO %s', given.privilege_type, given.name);
+    END LOOP;
+END
+$$;
+
 -- name: bootstrap
 CREATE TABLE IF NOT EXISTS chongming_meta (name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE IF NOT EXISTS chongming_migrations (version bigint PRIMARY KEY, at bigint NOT NULL);
@@ -152,21 +176,21 @@ SELECT name, value FROM chongming_meta
 INSERT INTO chongming_meta (name, value) VALUES (%(name)s, %(value)s) ON CONFLICT (name) DO NOTHING
 
 -- name: versions
-SELECT task_id, status_version FROM chongming_tasks WHERE task_id = ANY(%(ids)s) ORDER BY task_id FOR UPDATE
+SELECT task_id, status_version, owner FROM chongming_tasks WHERE task_id = ANY(%(ids)s) ORDER BY task_id FOR UPDATE
 
 -- name: add_task
 INSERT INTO chongming_tasks (
     task_id, name, created_at, spec_name, pipeline_run_id, node, depends_on, tags, priority, bucket, bucket_key,
     executor, inputs, status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned,
     queued_at, started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner,
-    lease_until, pid
-) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    pid
+) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 
 -- name: change_task
 UPDATE chongming_tasks SET
     status = %s, status_version = %s, requested_action = %s, overridden = %s, attempt = %s, max_attempts = %s, live = %s,
     abandoned = %s, queued_at = %s, started_at = %s, ended_at = %s, retry_at = %s, grace_until = %s, last_heartbeat_at = %s,
-    progress = %s, failure = %s, outcome = %s, owner = %s, lease_until = %s, pid = %s
+    progress = %s, failure = %s, outcome = %s, owner = %s, pid = %s
 WHERE task_id = %s
 
 -- name: add_tag
@@ -188,18 +212,22 @@ ON CONFLICT (task_id, attempt) DO UPDATE SET
 -- name: touch_task
 UPDATE chongming_tasks SET
     progress = coalesce(%s, progress), last_heartbeat_at = coalesce(%s, last_heartbeat_at),
-    lease_until = coalesce(%s, lease_until), abandoned = coalesce(%s, abandoned)
-WHERE task_id = %s
+    abandoned = coalesce(%s, abandoned)
+WHERE task_id = %s AND owner IS NOT DISTINCT FROM coalesce(%s, owner)
 
 -- name: note_attempt
-UPDATE chongming_attempts SET note = %s WHERE task_id = %s AND attempt = %s
+UPDATE chongming_attempts a SET note = %s
+WHERE task_id = %s AND attempt = %s AND EXISTS (
+    SELECT 1 FROM chongming_tasks t
+    WHERE t.task_id = a.task_id AND t.owner IS NOT DISTINCT FROM coalesce(%s, t.owner)
+)
 
 -- name: tasks
 SELECT
     task_id, name, created_at, spec_name, pipeline_run_id, node, depends_on, tags, priority, bucket, bucket_key,
     executor, inputs, status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned,
     queued_at, started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner,
-    lease_until, pid
+    pid
 FROM chongming_tasks WHERE true
 
 -- name: with_id
@@ -295,8 +323,8 @@ DELETE FROM chongming_output WHERE task_id = ANY(%(ids)s)
 -- name: drop_output_sizes
 DELETE FROM chongming_output_sizes WHERE task_id = ANY(%(ids)s)
 
--- name: drop_commands
-DELETE FROM chongming_commands WHERE task_id = ANY(%(ids)s)
+-- name: drop_commands_of_nothing
+DELETE FROM chongming_commands c WHERE NOT EXISTS (SELECT 1 FROM chongming_tasks t WHERE t.task_id = c.task_id)
 
 -- name: add_command
 INSERT INTO chongming_commands (
@@ -340,6 +368,17 @@ FROM chongming_commands WHERE id = %(id)s
 -- name: commands
 SELECT id, task_id, verb, args, actor, created_at, lease_owner, lease_until, completed_at, outcome
 FROM chongming_commands WHERE task_id = %(task_id)s ORDER BY seq
+
+-- name: put_owner
+INSERT INTO chongming_owners (owner, process, lease_until, buckets) VALUES (%s, %s, %s, %s)
+ON CONFLICT (owner) DO UPDATE SET
+    process = excluded.process, lease_until = excluded.lease_until, buckets = excluded.buckets
+
+-- name: drop_owner
+DELETE FROM chongming_owners WHERE owner = %(owner)s
+
+-- name: owners
+SELECT owner, process, lease_until, buckets FROM chongming_owners ORDER BY owner
 
 -- name: claim_bucket
 INSERT INTO chongming_bucket_leases (bucket, owner, lease_until) VALUES (%(bucket)s, %(owner)s, %(until)s)

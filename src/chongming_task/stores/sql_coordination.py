@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from chongming_task.core.records import BucketLease, Change, Command
+from chongming_task.core.records import BucketLease, Change, Command, OwnerLease
 from chongming_task.stores.agreement import check_agreement
 from chongming_task.stores.codec import (
     bucket_lease_from,
@@ -14,6 +14,8 @@ from chongming_task.stores.codec import (
     command_from,
     command_row,
     from_micros,
+    owner_lease_from,
+    owner_lease_row,
     to_json,
     to_micros,
 )
@@ -100,6 +102,25 @@ class SqlCoordination:
         with self._database.read() as session:
             rows = session.all("commands", task_id=task_id)
         return list(map(command_from, rows))
+
+    # owner leases
+
+    def renew_owner(self, lease: OwnerLease) -> None:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        row = owner_lease_row(lease)
+        self._database.write(lambda session: session.many("put_owner", [row]), tell=lambda _: None)
+
+    def release_owner(self, owner: str) -> bool:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        gone = self._database.write(
+            lambda session: session.run("drop_owner", owner=owner), tell=lambda gone: "" if gone else None
+        )
+        return gone > 0
+
+    def owner_leases(self) -> list[OwnerLease]:
+        """See :class:`~chongming_task.core.coordination.OwnerLeases`."""
+        with self._database.read() as session:
+            return list(map(owner_lease_from, session.all("owners")))
 
     # bucket leases
 

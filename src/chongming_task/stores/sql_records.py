@@ -23,6 +23,7 @@ from chongming_task.stores.codec import (
     transition_from,
 )
 from chongming_task.stores.database import Database, Session
+from chongming_task.stores.fence import Standing
 from chongming_task.stores.sql_output import append_lines
 
 __all__ = ["SqlRecords"]
@@ -51,7 +52,8 @@ class SqlRecords:
 
         def work(session: Session) -> Batch:
             session.serialize()
-            batch = batch_of(writes, {str(row[0]): int(row[1]) for row in session.all("versions", ids=ids)})
+            stored = {task_id: Standing(version, owner) for task_id, version, owner in session.all("versions", ids=ids)}
+            batch = batch_of(writes, stored)
             _store(session, batch)
             return batch
 
@@ -63,7 +65,7 @@ class SqlRecords:
             return
         ordered = sorted(touches, key=attrgetter("task_id"))  # all lock records in the same order
         rows = [_touch_row(touch) for touch in ordered]
-        notes = [(touch.note[1], touch.task_id, touch.note[0]) for touch in ordered if touch.note is not None]
+        notes = [_note_row(touch, *touch.note) for touch in ordered if touch.note is not None]
 
         def work(session: Session) -> None:
             session.many("touch_task", rows)
@@ -133,19 +135,15 @@ class SqlRecords:
     def prune(self, keep_terminal: int) -> int:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
 
-        def work(session: Session) -> int:
+        def work(session: Session) -> tuple[int, int]:
             session.serialize()
             excess = int(session.all("count_ended", status=_ENDED)[0][0]) - max(keep_terminal, 0)
-            if excess <= 0:
-                return 0
-            ids = [row[0] for row in session.all("oldest_ended", status=_ENDED, excess=excess)]
-            session.all("versions", ids=ids)  # locks them, in the order in which everybody does
-            session.run("drop_tasks", ids=ids)  # first: the trail goes with its record only
-            for table in ("transitions", "tags", "attempts", "output", "output_sizes", "commands"):
-                session.run(f"drop_{table}", ids=ids)
-            return len(ids)
+            if excess > 0:
+                _drop(session, [row[0] for row in session.all("oldest_ended", status=_ENDED, excess=excess)])
+            return max(excess, 0), session.run("drop_commands_of_nothing")
 
-        return self._database.write(work, tell=lambda gone: "" if gone else None)
+        gone, _ = self._database.write(work, tell=lambda dropped: "" if any(dropped) else None)
+        return gone
 
     def close(self) -> None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -180,11 +178,21 @@ def _store(session: Session, batch: Batch) -> None:
         )
 
 
+def _drop(session: Session, ids: list[str]) -> None:
+    session.all("versions", ids=ids)  # locks them, in the order in which everybody does
+    session.run("drop_tasks", ids=ids)  # first: the trail goes with its record only
+    for table in ("transitions", "tags", "attempts", "output", "output_sizes"):
+        session.run(f"drop_{table}", ids=ids)
+
+
 def _touch_row(touch: Touch) -> tuple[Any, ...]:
     beat = None if touch.heartbeat_at is None else to_micros(touch.heartbeat_at)
-    until = None if touch.lease_until is None else to_micros(touch.lease_until)
     abandoned = None if touch.abandoned is None else int(touch.abandoned)
-    return progress_text(touch.progress), beat, until, abandoned, touch.task_id
+    return progress_text(touch.progress), beat, abandoned, touch.task_id, touch.owner
+
+
+def _note_row(touch: Touch, attempt: int, note: str) -> tuple[Any, ...]:
+    return note, touch.task_id, attempt, touch.owner
 
 
 def _told(ids: list[str]) -> str | None:

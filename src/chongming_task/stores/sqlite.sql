@@ -134,6 +134,16 @@ CREATE TABLE bucket_leases (
     lease_until INTEGER NOT NULL
 );
 
+-- name: migration_2
+-- One lease for each owner takes the place of one for each record.
+CREATE TABLE owners (
+    owner TEXT PRIMARY KEY,
+    process TEXT,
+    lease_until INTEGER NOT NULL,
+    buckets TEXT
+) WITHOUT ROWID;
+ALTER TABLE tasks DROP COLUMN lease_until;
+
 -- name: bootstrap
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, at INTEGER NOT NULL);
@@ -158,21 +168,21 @@ SELECT name, value FROM meta
 INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO NOTHING
 
 -- name: versions
-SELECT task_id, status_version FROM tasks WHERE task_id IN (SELECT value FROM json_each(:ids))
+SELECT task_id, status_version, owner FROM tasks WHERE task_id IN (SELECT value FROM json_each(:ids))
 
 -- name: add_task
 INSERT INTO tasks (
     task_id, name, created_at, spec_name, pipeline_run_id, node, depends_on, tags, priority, bucket, bucket_key,
     executor, inputs, status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned,
     queued_at, started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner,
-    lease_until, pid
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    pid
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: change_task
 UPDATE tasks SET
     status = ?, status_version = ?, requested_action = ?, overridden = ?, attempt = ?, max_attempts = ?, live = ?,
     abandoned = ?, queued_at = ?, started_at = ?, ended_at = ?, retry_at = ?, grace_until = ?, last_heartbeat_at = ?,
-    progress = ?, failure = ?, outcome = ?, owner = ?, lease_until = ?, pid = ?
+    progress = ?, failure = ?, outcome = ?, owner = ?, pid = ?
 WHERE task_id = ?
 
 -- name: add_tag
@@ -194,18 +204,20 @@ ON CONFLICT (task_id, attempt) DO UPDATE SET
 -- name: touch_task
 UPDATE tasks SET
     progress = coalesce(?, progress), last_heartbeat_at = coalesce(?, last_heartbeat_at),
-    lease_until = coalesce(?, lease_until), abandoned = coalesce(?, abandoned)
-WHERE task_id = ?
+    abandoned = coalesce(?, abandoned)
+WHERE task_id = ? AND owner IS coalesce(?, owner)
 
 -- name: note_attempt
-UPDATE attempts SET note = ? WHERE task_id = ? AND attempt = ?
+UPDATE attempts SET note = ?
+WHERE task_id = ? AND attempt = ?
+  AND EXISTS (SELECT 1 FROM tasks WHERE tasks.task_id = attempts.task_id AND tasks.owner IS coalesce(?, tasks.owner))
 
 -- name: tasks
 SELECT
     task_id, name, created_at, spec_name, pipeline_run_id, node, depends_on, tags, priority, bucket, bucket_key,
     executor, inputs, status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned,
     queued_at, started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner,
-    lease_until, pid
+    pid
 FROM tasks WHERE true
 
 -- name: with_id
@@ -301,8 +313,8 @@ DELETE FROM output WHERE task_id IN (SELECT value FROM json_each(:ids))
 -- name: drop_output_sizes
 DELETE FROM output_sizes WHERE task_id IN (SELECT value FROM json_each(:ids))
 
--- name: drop_commands
-DELETE FROM commands WHERE task_id IN (SELECT value FROM json_each(:ids))
+-- name: drop_commands_of_nothing
+DELETE FROM commands WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.task_id = commands.task_id)
 
 -- name: add_command
 INSERT INTO commands (
@@ -346,6 +358,17 @@ FROM commands WHERE id = :id
 -- name: commands
 SELECT id, task_id, verb, args, actor, created_at, lease_owner, lease_until, completed_at, outcome
 FROM commands WHERE task_id = :task_id ORDER BY seq
+
+-- name: put_owner
+INSERT INTO owners (owner, process, lease_until, buckets) VALUES (?, ?, ?, ?)
+ON CONFLICT (owner) DO UPDATE SET
+    process = excluded.process, lease_until = excluded.lease_until, buckets = excluded.buckets
+
+-- name: drop_owner
+DELETE FROM owners WHERE owner = :owner
+
+-- name: owners
+SELECT owner, process, lease_until, buckets FROM owners ORDER BY owner
 
 -- name: claim_bucket
 INSERT INTO bucket_leases (bucket, owner, lease_until) VALUES (:bucket, :owner, :until)

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 from chongming_task.errors import StoreError
+from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.queries import queries
 
-__all__ = ["SCHEMA_VERSION", "check_schema", "migrate"]
+__all__ = ["check_schema", "migrate"]
 
-SCHEMA_VERSION = 1
 _SQL = queries("sqlite.sql")
 
 

@@ -7,11 +7,31 @@ from typing import Any
 
 from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.ports import Write
-from chongming_task.core.records import AttemptRecord, Command, OutputLine, Progress, TaskSnapshot, Transition
+from chongming_task.core.records import (
+    AttemptRecord,
+    Command,
+    OutputLine,
+    OwnerLease,
+    Progress,
+    TaskSnapshot,
+    Transition,
+)
 from chongming_task.core.states import RequestedAction, TaskStatus
 from chongming_task.core.text import NAME_LIMIT, clean
 
-__all__ = ["AT", "TEXTS", "a_command", "a_line", "a_record", "an_attempt", "an_edge", "born", "full_record", "moment"]
+__all__ = [
+    "AT",
+    "TEXTS",
+    "a_command",
+    "a_line",
+    "a_record",
+    "an_attempt",
+    "an_edge",
+    "an_owner",
+    "born",
+    "full_record",
+    "moment",
+]
 
 AT = datetime(2030, 1, 2, 3, 4, 5, 678_901, UTC)
 
@@ -72,7 +92,6 @@ def full_record(task_id: str, text: str) -> TaskSnapshot:
         failure=Failure(FailureKind.NONZERO_EXIT, long, long, text, True, -9),
         outcome=[long, 0, -1, 1.5, 1e300, 2**53, False, None, {"深": {"er": []}}],
         owner=text,
-        lease_until=moment(8),
         pid=2**31 - 1,
     )
 
@@ -98,6 +117,11 @@ def a_line(seq: int, text: str = "hello", task_id: str = "t1", **fields: Any) ->
 def a_command(command_id: str = "c1", task_id: str = "t1", **fields: Any) -> Command:
     """A stop, asked a second ago."""
     return Command(command_id, task_id, "stop", {"graceful": True, "reason": "想停"}, "user", AT)._replace(**fields)
+
+
+def an_owner(owner: str = "a", at: float = 0.0, **fields: Any) -> OwnerLease:
+    """The lease of a controller that works for all buckets, for ten seconds from then."""
+    return OwnerLease(owner, f"host:1:{owner}", moment(at + 10))._replace(**fields)
 
 
 def born(task_id: str = "t1", **fields: Any) -> Write:

@@ -11,6 +11,7 @@ that the caller names. See ``docs/store-guide.md`` for the reasons.
 from __future__ import annotations
 
 from chongming_task.testing.store_contract_output import OutputContract
+from chongming_task.testing.store_contract_owners import OwnersContract
 from chongming_task.testing.store_contract_records import RecordsContract
 from chongming_task.testing.store_contract_sharing import SharingContract
 from chongming_task.testing.store_contract_threads import ThreadsContract
@@ -18,5 +19,5 @@ from chongming_task.testing.store_contract_threads import ThreadsContract
 __all__ = ["StoreContract"]
 
 
-class StoreContract(RecordsContract, OutputContract, SharingContract, ThreadsContract):
+class StoreContract(RecordsContract, OutputContract, OwnersContract, SharingContract, ThreadsContract):
     """The contract of :class:`~chongming_task.core.ports.TaskStore`; see the module for how to use it."""

@@ -188,15 +188,15 @@ class RecordsContract(StoreCase):
     def test_a_touch_moves_no_version(self) -> None:
         """It sets what it names and leaves the rest; unknown ids and attempts are ignored."""
         with self.store() as store:
-            store.commit([Write(a_record(status_version=4, lease_until=moment(1)), None, (), (an_attempt(),))])
+            store.commit([Write(a_record(status_version=4, pid=1), None, (), (an_attempt(),))])
             progress = Progress(3, 9, "files", "半", moment(2))
             store.touch([Touch("nobody", abandoned=True), Touch("t1", progress, moment(3), note=(1, "late"))])
-            expected = a_record(status_version=4, lease_until=moment(1), progress=progress, last_heartbeat_at=moment(3))
+            expected = a_record(status_version=4, pid=1, progress=progress, last_heartbeat_at=moment(3))
             assert_same(store.get("t1"), expected)
             assert store.attempts("t1") == [an_attempt(note="late")]
-            store.touch([Touch("t1", lease_until=moment(5), abandoned=True, note=(9, "no such attempt"))])
+            store.touch([Touch("t1", heartbeat_at=moment(5), abandoned=True, note=(9, "no such attempt"))])
             store.touch([Touch("t1", abandoned=False), Touch("t1")])
-            assert store.get("t1") == expected._replace(lease_until=moment(5))
+            assert store.get("t1") == expected._replace(last_heartbeat_at=moment(5))
             assert store.transitions("t1") == []
             assert not store.commit([Write(a_record(status_version=5), 4)])
 

@@ -7,7 +7,17 @@ from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import BucketLease
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
-from chongming_task.testing.contract_records import AT, TEXTS, a_command, a_line, a_record, an_edge, born, moment
+from chongming_task.testing.contract_records import (
+    AT,
+    TEXTS,
+    a_command,
+    a_line,
+    a_record,
+    an_edge,
+    an_owner,
+    born,
+    moment,
+)
 from chongming_task.testing.store_contract_base import StoreCase, raised
 
 __all__ = ["SharingContract"]
@@ -119,14 +129,18 @@ class SharingContract(StoreCase):
             assert store.command("c1") == done
 
     def test_commands_go_with_their_record(self) -> None:
-        """When it is pruned."""
+        """When it is pruned; at the latest with the next prune, when they are about no record at all."""
         with self.store() as store:
-            store.commit([born(status=TaskStatus.STOPPED)])
-            store.submit_command(a_command())
-            store.submit_command(a_command("c2", "t2"))
-            store.prune(0)
-            assert store.commands("t1") == []
-            assert claim(store, "a") == ["c2"]
+            store.commit([born(status=TaskStatus.STOPPED), born("t2", status=TaskStatus.STOPPED), born("t3")])
+            for task_id in ("t1", "t2", "t3", "no such"):
+                store.submit_command(a_command(f"for {task_id}", task_id))
+            assert store.prune(1) == 1
+            assert store.commands("t1") == store.commands("no such") == []
+            store.submit_command(a_command("late", "t1"))
+            assert store.command("late") is not None
+            assert store.prune(1) == 0
+            assert store.command("late") is None
+            assert claim(store, "a") == ["for t2", "for t3"]
 
     # buckets
 
@@ -206,6 +220,7 @@ class SharingContract(StoreCase):
     def test_every_change_is_noticed(self) -> None:
         """Whatever it is, and whoever makes it: the mark moves."""
         with self.two_stores() as (store, other):
+            store.renew_owner(an_owner("a"))
             mark = other.wait_for_change(0)
             for change in (
                 lambda: store.commit([born()]),
@@ -216,6 +231,7 @@ class SharingContract(StoreCase):
                 lambda: store.complete_command("c1", "a", now=AT),
                 lambda: store.claim_buckets("a", [1], now=AT, lease_seconds=1),
                 lambda: store.release_buckets("a"),
+                lambda: store.release_owner("a"),
             ):
                 change()
                 seen, mark = mark, other.wait_for_change(self.patience, mark)

@@ -54,6 +54,28 @@ class ThreadsContract(StoreCase):
             assert len(won) == len(set(won)) == record.status_version
             assert [t.version for t in store.transitions("t1")] == list(range(1, len(won) + 1))
 
+    def test_of_those_who_adopt_a_record_one_wins(self) -> None:
+        """No version moves, and still nobody else is told that it was theirs; the losers hear who it is."""
+        with self.two_stores() as (store, other):
+            names = [f"t{n}" for n in range(20)]
+            store.commit([born(name, owner="dead") for name in names])
+            won: dict[str, list[str]] = {}
+            told: set[tuple[str, str | None]] = set()
+
+            def adopt(mine: TaskStore, owner: str, order: list[str]) -> None:
+                for name in order:
+                    conflicts = mine.commit([Write(born(name, owner=owner).snapshot, 1, expect_owner="dead")])
+                    told.update((conflict.task_id, conflict.owner) for conflict in conflicts)
+                    if not conflicts:
+                        won.setdefault(name, []).append(owner)
+
+            takers = ((store, "a", names), (other, "b", names), (store, "c", names[::-1]), (other, "d", names[::-1]))
+            self.together(*(lambda taker=taker: adopt(*taker) for taker in takers))
+            holders = {name: (record := store.get(name)) and record.owner for name in names}
+            assert {name: [owner] for name, owner in holders.items()} == won
+            assert told == set(holders.items())
+            assert len(store.changes()) == len(names)
+
     def test_the_feed_skips_nobody(self) -> None:
         """A reader that follows meets every transition once, however the commits overlap."""
         with self.two_stores() as (store, other):

@@ -15,6 +15,7 @@ from chongming_task.core.records import (
     Change,
     Command,
     OutputLine,
+    OwnerLease,
     TaskSnapshot,
     Transition,
 )
@@ -70,7 +71,6 @@ snapshots = st.builds(
     failure=failures,
     outcome=json_values,
     owner=maybe_text,
-    lease_until=st.none() | moment,
     pid=st.none() | number,
 )
 attempts = st.builds(
@@ -103,6 +103,7 @@ commands = st.builds(
     st.none() | moment,
     json_values,
 )
+owners = st.builds(OwnerLease, text, maybe_text, moment, st.none() | st.lists(number, max_size=3).map(tuple))
 
 
 def plain(row):
@@ -122,7 +123,7 @@ def assert_same(found, stored):
 @settings(max_examples=60, deadline=None)
 @given(snapshots)
 def test_snapshots_come_back(task):
-    """All 33 fields."""
+    """All 32 fields."""
     assert_same(codec.task_from(plain(codec.task_row(task))), task)
     assert plain(codec.task_update(task)) == (*codec.task_row(task)[13:], task.task_id)
 
@@ -139,6 +140,13 @@ def test_the_other_records_come_back(attempt, transition, line, command, cursor)
     assert_same(codec.command_from(plain(codec.command_row(command))), command)
     lease = BucketLease(cursor, line.text, line.at)
     assert_same(codec.bucket_lease_from((cursor, line.text, codec.to_micros(line.at))), lease)
+
+
+@settings(max_examples=20, deadline=None)
+@given(owners)
+def test_the_leases_of_owners_come_back(lease):
+    """No buckets and all buckets are not the same."""
+    assert_same(codec.owner_lease_from(plain(codec.owner_lease_row(lease))), lease)
 
 
 def test_times_are_utc_microseconds():

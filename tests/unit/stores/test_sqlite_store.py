@@ -17,6 +17,7 @@ from chongming_task.core.ports import Write
 from chongming_task.core.query import TaskQuery
 from chongming_task.stores import queries as queries_module
 from chongming_task.stores import sqlite_checks
+from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.queries import queries
 from chongming_task.testing.contract_records import AT, a_command, a_line, a_record, an_edge, born
 
@@ -116,7 +117,9 @@ def test_a_newer_schema_is_refused(path, store, raw):
     for read_only in (False, True):
         with pytest.raises(StoreError, match="newer chongming-task: its schema is 99"):
             SqliteTaskStore(path, read_only=read_only)
-    assert raw.execute("SELECT version FROM migrations").fetchall() == [(1,)]
+    assert raw.execute("SELECT version FROM migrations").fetchall() == [
+        (version,) for version in range(1, SCHEMA_VERSION + 1)
+    ]
 
 
 def test_another_number_of_buckets_is_refused(path):
@@ -145,7 +148,7 @@ def test_many_open_a_new_file_at_once(path):
     for thread in threads:
         thread.join(20)
     assert not errors
-    assert {s.meta()["schema_version"] for s in stores} == {"1"}
+    assert {s.meta()["schema_version"] for s in stores} == {str(SCHEMA_VERSION)}
     for store in stores:
         store.close()
 
