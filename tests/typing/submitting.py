@@ -40,6 +40,11 @@ def decorated(ctx: TaskContext, key: str) -> dict[str, int]:
     return {key: ctx.attempt}
 
 
+@task(restartable=True)
+def restartable(ctx: TaskContext, rows: list[int], *, depth: int = 1) -> float:
+    return len(rows) / depth
+
+
 def undecorated(a: int) -> bytes:
     return bytes(a)
 
@@ -61,6 +66,8 @@ def submissions(controller: Controller, loader: Loader) -> None:
     assert_type(controller.submit(plain, 1, b="x"), TaskHandle[float])
     assert_type(controller.submit(with_context, 3, scale=2.0), TaskHandle[list[float]])
     assert_type(controller.submit(decorated, "k"), TaskHandle[dict[str, int]])
+    assert_type(controller.submit(restartable, [1], depth=2), TaskHandle[float])
+    assert_type(controller.submit(restartable.with_options(restartable=False), [1]), TaskHandle[float])
     assert_type(controller.submit(undecorated, 5), TaskHandle[bytes])
     assert_type(controller.submit(loader.load, "k"), TaskHandle[set[str]])
     assert_type(controller.submit(len, "abc").result(), int)
@@ -73,6 +80,7 @@ def submissions(controller: Controller, loader: Loader) -> None:
     controller.submit(plain, "no number")  # type: ignore[call-overload]
     controller.submit(plain, 1, colour="red")  # type: ignore[call-arg]
     controller.submit(with_context, 3, scale="big")  # type: ignore[arg-type]
+    controller.submit(restartable, "no rows")  # type: ignore[call-overload]
     controller.submit(decorated, 5)  # type: ignore[call-overload]
     controller.submit(undecorated, "no number")  # type: ignore[call-overload]
     controller.submit(loader.load, 5)  # type: ignore[call-overload]
@@ -82,6 +90,7 @@ def submissions(controller: Controller, loader: Loader) -> None:
 
 def decorations() -> None:
     task(retry=3)  # type: ignore[call-overload]
+    task(restartable="yes")  # type: ignore[call-overload]
     task(tags=5)  # type: ignore[call-overload]
     task("a name")  # type: ignore[call-overload]
 

@@ -17,7 +17,7 @@ from chongming_task.core.ports import Clock, Executor
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.results import ResultPolicy
 from chongming_task.core.text import NAME_LIMIT, clean
-from chongming_task.errors import ConfigurationError, NotRestartable, UnknownTask
+from chongming_task.errors import ConfigurationError, NotRestartable
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.results import MemoryResults
@@ -148,11 +148,11 @@ class Submissions:
         return live
 
     def _registered(self, name: str | None) -> TaskSpec:
-        try:
-            return self.registry.get(name or "")
-        except UnknownTask as unknown:
-            shown = name if name is not None and name.isidentifier() else "my_task"
-            raise NotRestartable(f"{unknown}; controller.register({shown}) first") from None
+        if name is not None and name in self.registry:
+            return self.registry.get(name)
+        shown = name if name is not None and name.isidentifier() else "my_task"
+        known = ", ".join(sorted(self.registry)) or "none"
+        raise NotRestartable(f"no task is called {name!r} here: controller.register({shown}) first; known: {known}")
 
     def _described(self, spec: TaskSpec, policy: TaskPolicy, options: Options) -> TaskSnapshot:
         """The new record, by what the task and the submission say."""

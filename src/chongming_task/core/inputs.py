@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from enum import Enum
 from typing import Any, NamedTuple
@@ -55,18 +55,11 @@ def stored_inputs(
         ConfigurationError: For an argument that would not come back equal, and of the same type: which one it is, why,
             and what to pass instead.
     """
-    walk = _Walk()
-    stored: dict[str, Any] = {"args": [], "kwargs": {}}
-    whose = "arguments"
     try:
-        for position, value in enumerate(args, start=1):
-            whose = f"argument {position}"
-            stored["args"].append(walk.copy(value))
-        for key, value in kwargs.items():
-            whose = f"argument {clean(str.__repr__(key), _SHOWN)}"
-            stored["kwargs"][walk.key(key, ())] = walk.copy(value)
+        positional, named = _copied(args, kwargs)
     except _Unfit as unfit:
-        raise ConfigurationError(f"{whose} of {name} {unfit}, or leave restartable=True away") from None
+        raise ConfigurationError(f"{unfit.whose} of {name} {unfit}, or leave restartable=True away") from None
+    stored: dict[str, Any] = {"args": positional, "kwargs": named}
     if timeout is not None:
         limits = {each.name: getattr(timeout, each.name) for each in fields(timeout)}
         stored["timeout"] = {limit: None if seconds is None else float(seconds) for limit, seconds in limits.items()}
@@ -75,6 +68,9 @@ def stored_inputs(
 
 def inputs_from(stored: Any) -> Inputs:
     """What ``stored_inputs`` was given: a copy again, which a task may change without changing the record.
+
+    Args:
+        stored: ``TaskSnapshot.inputs``.
 
     Raises:
         NotRestartable: When nothing is stored, or something else.
@@ -88,17 +84,37 @@ def inputs_from(stored: Any) -> Inputs:
     if not isinstance(args, list) or not isinstance(kwargs, dict):
         raise NotRestartable("its stored inputs are no arguments; submit it again")
     try:
-        walk = _Walk()
-        timeout = None if limits is None else Timeout(**limits)
-        return Inputs(tuple(walk.copy(args)), walk.copy(kwargs), timeout)
+        positional, named = _copied(args, kwargs)
+        return Inputs(tuple(positional), named, None if limits is None else Timeout(**limits))
     except _Unfit as unfit:
-        raise NotRestartable(f"its stored inputs are damaged: what they hold {unfit}; submit it again") from None
+        raise NotRestartable(f"its stored inputs are damaged: {unfit.whose} {unfit}; submit it again") from None
     except (ConfigurationError, TypeError) as wrong:  # limits that are none
         raise NotRestartable(f"its stored timeout is damaged: {wrong}; submit it again") from None
 
 
+def _copied(args: Iterable[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    walk, positional, named, whose = _Walk(), [], {}, ""
+    try:
+        for position, value in enumerate(args, start=1):
+            whose = f"argument {position}"
+            positional.append(walk.copy(value))
+        for key, value in kwargs.items():
+            whose = f"argument {_shown(key)}"
+            named[walk.key(key, ())] = walk.copy(value)
+    except _Unfit as unfit:
+        unfit.whose = whose
+        raise
+    return positional, named
+
+
+def _shown(key: Any) -> str:
+    return clean(str.__repr__(key), _SHOWN) if isinstance(key, str) else "without a name"
+
+
 class _Unfit(Exception):
     """Something would not come back equal; says where, why and what to pass instead."""
+
+    whose = ""  # the argument it is, or is in
 
     def __init__(self, thing: str, path: _Path, why: str, instead: str) -> None:
         said = f"holds {thing} at {_place(path)}" if path else f"is {thing}"
