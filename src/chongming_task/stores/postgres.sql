@@ -404,7 +404,7 @@ SELECT bucket, owner, lease_until FROM chongming_bucket_leases ORDER BY bucket
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
 
 -- name: serialize
-SELECT pg_advisory_xact_lock(hashtextextended('chongming_task ' || current_schema(), 0))
+SELECT pg_advisory_xact_lock(hashtextextended('chongming_task ' || coalesce(current_schema(), ''), 0))
 
 -- name: notify
 SELECT pg_notify(%(channel)s, %(ids)s)

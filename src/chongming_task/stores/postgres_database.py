@@ -49,7 +49,7 @@ class PostgresSession:
             cursor.executemany(_SQL[name], rows)
 
     def serialize(self) -> None:
-        """See ``database.Session``. Held until the end of the transaction, per schema."""
+        """See ``database.Session``. Held until the end of the transaction, per schema; those to be made share one."""
         self._connection.execute(_SQL["serialize"])
 
 
