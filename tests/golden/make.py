@@ -8,7 +8,9 @@ may hold.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -22,17 +24,19 @@ HERE = Path(__file__).parent
 
 def make_sqlite(folder: Path) -> Path:
     """A file with the history, small and folded into one."""
-    made = folder / "new.db"
-    store = SqliteTaskStore(made)
-    history.write(store)
-    version = store.meta()["schema_version"]
-    store.close()
-    with sqlite3.connect(made, isolation_level=None) as connection:
-        for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA page_size = 1024", "VACUUM"):
-            connection.execute(statement)
-        connection.execute("PRAGMA journal_mode = WAL")
-    connection.close()
-    return made.rename(_free(folder / f"schema-{version}.db"))
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch, "new.db")
+        store = SqliteTaskStore(made)
+        history.write(store)
+        version = store.meta()["schema_version"]
+        store.close()
+        with sqlite3.connect(made, isolation_level=None) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA page_size = 1024")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.close()
+        return Path(shutil.copyfile(made, _free(folder / f"schema-{version}.db")))
 
 
 def make_postgres(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from chongming_task.errors import ConfigurationError, StoreError
 from chongming_task.stores.sql_coordination import SqlCoordination
 from chongming_task.stores.sql_records import SqlRecords
-from chongming_task.stores.sqlite_checks import warn_once
+from chongming_task.stores.sqlite_checks import require_library, warn_once
 from chongming_task.stores.sqlite_connections import Connections, wrapped
 from chongming_task.stores.sqlite_database import SqliteDatabase
 from chongming_task.stores.sqlite_schema import check_schema, migrate
@@ -31,7 +31,8 @@ class SqliteTaskStore(SqlRecords, SqlCoordination):
 
     Raises:
         ConfigurationError: For a path that is none, or a number of buckets that differs from the store's.
-        StoreError: When the file cannot be opened, is no task store, or was written by a newer version.
+        StoreError: When the file cannot be opened, is no task store, or was written by a newer version; and when the
+            SQLite library is older than 3.35.
 
     Warns:
         StoreWarning: Once in a process, for an SQLite library that can corrupt the file, and for a network file system.
@@ -54,6 +55,7 @@ class SqliteTaskStore(SqlRecords, SqlCoordination):
         num_buckets: int | None = None,
     ) -> None:
         self.path = _checked(path)
+        require_library()
         if not read_only:
             _make_private(self.path)
         warn_once(self.path)

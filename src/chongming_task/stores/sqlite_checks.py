@@ -8,15 +8,29 @@ import sqlite3
 import warnings
 from pathlib import Path
 
-from chongming_task.errors import StoreWarning
+from chongming_task.errors import StoreError, StoreWarning
 
-__all__ = ["affected_by_wal_reset", "network_file_system", "warn_once"]
+__all__ = ["affected_by_wal_reset", "network_file_system", "require_library", "warn_once"]
 
+_OLDEST = (3, 35, 0)  # ALTER TABLE ... DROP COLUMN
 _FIXED = ((3, 44, 6), (3, 50, 7), (3, 51, 3))  # the last holds for all that follow; the others within their branch
 _NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre gpfs beegfs".split())  # noqa: SIM905
 _NETWORK |= {"fuse.sshfs", "fuse.s3fs", "fuse.glusterfs"}
 _OCTAL = re.compile(r"\\([0-7]{3})")  # a blank in a mount point is \040
 _told: set[str] = set()
+
+
+def require_library() -> None:
+    """Refuse an SQLite library that does not know what the store says to it.
+
+    Raises:
+        StoreError: With the version that is needed.
+    """
+    if sqlite3.sqlite_version_info < _OLDEST:
+        raise StoreError(
+            f"the SQLite library {sqlite3.sqlite_version} is too old; install a Python whose sqlite3.sqlite_version is"
+            f" {'.'.join(map(str, _OLDEST))} or newer"
+        )
 
 
 def affected_by_wal_reset(version: tuple[int, ...]) -> bool:

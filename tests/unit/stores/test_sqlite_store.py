@@ -271,6 +271,14 @@ def test_libraries_with_the_wal_reset_fault_are_known(version, affected):
     assert sqlite_checks.affected_by_wal_reset(version) is affected
 
 
+def test_a_library_that_is_too_old_is_told(path, monkeypatch):
+    """Before anything is made."""
+    monkeypatch.setattr(sqlite_checks.sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StoreError, match=r"3\.35\.0 or newer"):
+        SqliteTaskStore(path)
+    assert not path.exists()
+
+
 def test_network_file_systems_are_known(tmp_path):
     """By the longest mount point above the file."""
     mounts = tmp_path / "mounts"
