@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from chongming_task.core.ports import CommandAnswer, TaskStore, Touch, Write
 from chongming_task.core.records import OutputLine
 from chongming_task.errors import ConcurrencyConflict
+from chongming_task.runtime.output_queue import OutputQueue
+from chongming_task.runtime.set_aside import SetAside
+from chongming_task.runtime.sift import Sifted, sift
+from chongming_task.runtime.trouble import Trouble
 
 __all__ = ["Journal"]
 
+T = TypeVar("T")
+_SIFT_EVERY = 3  # times in a row that a try fails, it is found out what of a batch can be stored
+_NEWS_SECONDS = 1.0  # after frequent news has failed, the next is left out for so long
+_NAMED = 5  # records, in one line
 _logger = logging.getLogger("chongming_task.store")
-_KEPT_FAILURES = 100
-_REST_SECONDS = 1.0  # a store that failed is left alone for so long
-_KEPT_LINES = 100_000  # of output wait for a store that fails; then the oldest go, which their numbers tell
-_KEPT_CHARACTERS = 10_000_000  # and of these as many as hold so much text
 
 
 class Journal:
     """Writes in order, one transaction a tick. A store that fails never fails a task: its writes wait and are retried.
+
+    A record that the store refuses while it takes others is set aside, so that it holds nobody up.
 
     Args:
         store: Where to.
@@ -28,31 +35,42 @@ class Journal:
 
     def __init__(self, store: TaskStore) -> None:
         self.store = store
-        self.failures: deque[str] = deque(maxlen=_KEPT_FAILURES)  # what went wrong, newest last
-        self.desynced: dict[str, ConcurrencyConflict] = {}  # records that somebody else wrote; ours are held back
-        self._fenced: list[ConcurrencyConflict] = []  # the same as news
+        self.trouble = Trouble()
+        self.set_aside = SetAside()
+        # Records that somebody else wrote: ours are held back. Replaced, never changed: other threads read it.
+        self.desynced: dict[str, ConcurrencyConflict] = {}
+        self._fenced: list[ConcurrencyConflict] = []  # the newest of them
         self._backlog: dict[str, Write] = {}
         self._notes: list[Touch] = []
         self._answers: list[CommandAnswer] = []
-        self._output: deque[OutputLine] = deque()
-        self._characters = 0  # of the output
-        self._rests_until = 0.0
+        self._output = OutputQueue()
+        self._now = 0.0  # as the engine has told last
+        self._news_after = 0.0
 
     @property
     def behind(self) -> int:
-        """How many changes the store does not hold yet."""
+        """How many changes the store does not hold yet, without those that were set aside."""
         return len(self._backlog) + len(self._notes) + len(self._answers) + len(self._output)
 
+    @property
+    def failures(self) -> deque[str]:
+        """What could not be stored, newest last."""
+        return self.trouble.failures
+
     def due(self, now: float) -> bool:
-        """Whether there is something to store, and the store is not resting from a failure."""
-        return now >= self._rests_until and self.behind > 0
+        """Whether there is something to do, and the store is not resting from a failure."""
+        self._now, trouble = now, self.trouble
+        if trouble.rests_until is not None and now < trouble.rests_until:
+            return False
+        return self.behind > 0 or self.set_aside.due(now) or (trouble.owes and now >= trouble.pays_at)
 
     def add(self, writes: Iterable[Write]) -> None:
         """Take changes in, to be stored with the next ``flush``."""
-        waiting = self._backlog
+        aside = self.set_aside.writes
         for write in writes:
             task_id = write.snapshot.task_id
             if task_id not in self.desynced:
+                waiting = aside if task_id in aside else self._backlog
                 earlier = waiting.get(task_id)
                 waiting[task_id] = write if earlier is None else _merge(earlier, write)
 
@@ -66,12 +84,7 @@ class Journal:
 
     def add_output(self, lines: Iterable[OutputLine]) -> None:
         """Take in what tasks wrote; stored before the changes that are taken in later."""
-        waiting = self._output
-        for line in lines:
-            waiting.append(line)
-            self._characters += len(line.text)
-        while len(waiting) > _KEPT_LINES or self._characters > _KEPT_CHARACTERS:
-            self._characters -= len(waiting.popleft().text)
+        self._output.add(lines)
 
     def take_fenced(self) -> list[ConcurrencyConflict]:
         """Records found, since the last call, to have been written or taken over by somebody else."""
@@ -79,8 +92,9 @@ class Journal:
         return taken
 
     def resync(self, task_id: str) -> None:
-        """Write a record again that was desynced: it has been read anew, and is ours."""
+        """Write a record again that was held back or set aside: it has been read anew, and is ours."""
         self.desynced = {held: conflict for held, conflict in self.desynced.items() if held != task_id}
+        self.set_aside.drop(task_id)
 
     def flush(self, now: float) -> float | None:
         """Store what was taken in, oldest first.
@@ -89,8 +103,40 @@ class Journal:
             now: Monotonic seconds.
 
         Returns:
-            None when it is stored; else when to try again.
+            When to flush again although nothing new comes; None when there is no need to.
         """
+        self._now, trouble, waited = now, self.trouble, self.behind
+        if self._store():
+            trouble.over(now, waited)
+            if self.set_aside.due(now):
+                self._retry()
+        else:
+            trouble.rest(now)
+        trouble.pay(now)
+        if self.behind:  # it rests: until then it is not due, whatever else there is to do
+            return trouble.rests_until
+        moments = [self.set_aside.again] if self.set_aside.writes else []
+        moments += [trouble.pays_at] if trouble.owes else []
+        return min(moments, default=None)
+
+    def finish(self, now: float) -> None:
+        """Store at last what is left, and tell what cannot be: nobody will try again."""
+        self.set_aside.again = now
+        self.flush(now)
+        self.trouble.end()
+        left, aside = self.behind, self.set_aside.writes
+        if left or aside:
+            ids = [*self._backlog, *aside]
+            named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+            why = self.trouble.failures[-1] if self.trouble.failures else "unknown"
+            _logger.error(
+                "%d changes are lost: the task store has not taken them before the end (records: %s; last failure: %s)",
+                *(left + len(aside), named or "none", why),
+            )
+
+    # what is stored in one flush
+
+    def _store(self) -> bool:
         # A record's last lines are there before its end is, but no line before its record. Output that cannot be stored
         # holds no change of status up.
         early = self._all_born()
@@ -98,54 +144,76 @@ class Journal:
         committed = self._commit()
         if committed and not early:
             appended = self._append()
-        if committed and appended and self._touch(self._notes):
-            self._notes = []
-            if self._answer():
-                return None
-        self._rests_until = now + _REST_SECONDS
-        return self._rests_until
+        return committed and appended and self._note() and self._answer()
 
     def _all_born(self) -> bool:
         """Whether the store knows every record whose output waits."""
-        backlog = self._backlog
-        return not any((write := backlog.get(line.task_id)) and write.expect_version is None for line in self._output)
+        born = self._backlog
+        return not any((w := born.get(task_id)) and w.expect_version is None for task_id in self._output.task_ids())
+
+    def _try(self, what: str, batch: Sequence[T], store: Callable[[Sequence[T]], None]) -> Sifted[T] | None:
+        """Store a batch, or what of it can be stored when it has failed often enough; None: it failed."""
+        try:
+            store(batch)
+        except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
+            self.trouble.failed(self._now, what, error)
+            if len(batch) == 1 or (self.trouble.in_a_row + 1) % _SIFT_EVERY:
+                return None
+            return sift(batch, store)
+        return Sifted()
 
     def _append(self) -> bool:
-        waiting = self._output
-        if not waiting:
-            return True
-        try:
-            self.store.append_output([line for line in waiting if line.task_id not in self.desynced])
-        except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
-            self._failed(f"output of {len(waiting)} lines", error)
-            return False
-        waiting.clear()
-        self._characters = 0
-        return True
+        if self._output:
+            self._try(f"output of {len(self._output)} lines", self._output.by_record(), self._append_lines)
+        return not self._output
+
+    def _append_lines(self, parts: Sequence[Sequence[OutputLine]]) -> None:
+        self.store.append_output([line for part in parts for line in part if line.task_id not in self.desynced])
+        self._output.stored(parts)
 
     def _commit(self) -> bool:
-        waiting = self._backlog
+        waiting = list(self._backlog.values())
         if not waiting:
             return True
-        try:
-            conflicts = list(self.store.commit(list(waiting.values())))
-            if conflicts:
-                conflicts = self._settle_conflicts(conflicts)
-        except Exception as error:  # whatever the store raises: tasks go on, and the journal tells
-            self._failed(f"commit of {len(waiting)} records", error)
+        sifted = self._try(f"commit of {len(waiting)} records", waiting, self._commit_writes)
+        if sifted is None:
             return False
-        self._backlog = {}
+        for write, error in sifted.refused:
+            task_id = write.snapshot.task_id
+            del self._backlog[task_id]
+            self.set_aside.add(write, self._now)
+            self.trouble.told(
+                self._now, f"the task store refuses record {task_id} and takes others, so it is set aside", error
+            )
+        for write in sifted.doubtful:  # others first, the next time
+            task_id = write.snapshot.task_id
+            self._backlog[task_id] = self._backlog.pop(task_id)
+        if len(self._backlog) < len(waiting):
+            self.trouble.in_a_row = _SIFT_EVERY - 2  # something was stored; the rest is soon gone through as well
+        return not self._backlog
+
+    def _commit_writes(self, writes: Sequence[Write]) -> None:
+        conflicts = list(self.store.commit(writes))
+        if conflicts:
+            conflicts = self._settle_conflicts({write.snapshot.task_id: write for write in writes}, conflicts)
+        for write in writes:
+            self._backlog.pop(write.snapshot.task_id, None)
         if conflicts:
             self._fenced += conflicts
-            # Replaced, not changed: other threads read it.
             self.desynced = self.desynced | {conflict.task_id: conflict for conflict in conflicts}
         for conflict in conflicts:
-            self._failed("commit", conflict)
-        return True
+            self.trouble.told(self._now, "a record is no longer stored here", conflict)
 
-    def _settle_conflicts(self, conflicts: Sequence[ConcurrencyConflict]) -> list[ConcurrencyConflict]:
+    def _retry(self) -> None:
+        """Try once more what was set aside."""
+        for task_id, error in self.set_aside.retry(self._now, self._commit_writes):
+            self.trouble.failures.append(f"record {task_id} is still refused: {type(error).__name__}: {error}")
+
+    def _settle_conflicts(
+        self, writes: Mapping[str, Write], conflicts: Sequence[ConcurrencyConflict]
+    ) -> list[ConcurrencyConflict]:
         """Store what is left of our own writes that the store had taken although it raised; the others stay."""
-        left = {conflict.task_id: self._left_of(self._backlog[conflict.task_id], conflict) for conflict in conflicts}
+        left = {conflict.task_id: self._left_of(writes[conflict.task_id], conflict) for conflict in conflicts}
         again = self.store.commit([write for write in left.values() if write is not None])
         return [*(conflict for conflict in conflicts if left[conflict.task_id] is None), *again]
 
@@ -159,40 +227,41 @@ class Journal:
         owner = None if write.expect_owner is None else write.snapshot.owner  # which that try has put there
         return write._replace(expect_version=conflict.found, transitions=rest, expect_owner=owner)
 
+    def _note(self) -> bool:
+        if not self._notes or self._touch(self._notes):
+            self._notes = []
+        return not self._notes
+
     def _answer(self) -> bool:
         """Write answers back. Whether it was ours to answer does not matter: else somebody else does."""
         while self._answers:
-            command_id, owner, at, outcome = self._answers[0]
+            command_id, owner, at, outcome = answer = self._answers.pop(0)
             try:
                 self.store.complete_command(command_id, owner, now=at, outcome=outcome)
             except Exception as error:  # as above
-                self._failed(f"answer to command {command_id}", error)
+                self._answers.append(answer)  # others first, the next time
+                self.trouble.failed(self._now, f"answer to command {command_id}", error)
                 return False
-            del self._answers[0]
         return True
 
     def touch(self, touches: Sequence[Touch]) -> None:
         """Store frequent news. What fails is not kept: newer news follows."""
-        if touches and not self.behind:
-            self._touch(touches)
+        now, waits = self._now, self._backlog or self._notes
+        if touches and not waits and now >= self._news_after:
+            if not self._touch(touches):
+                self._news_after = now + _NEWS_SECONDS
+            elif not self.behind:
+                self.trouble.over(now, 0)
 
     def _touch(self, touches: Sequence[Touch]) -> bool:
-        if not touches:
-            return True
         if self.desynced:
             touches = [touch for touch in touches if touch.task_id not in self.desynced]
         try:
             self.store.touch(touches)
         except Exception as error:  # as above
-            self._failed("touch", error)
+            self.trouble.failed(self._now, "touch", error)
             return False
         return True
-
-    def _failed(self, what: str, error: Exception) -> None:
-        text = f"{what}: {type(error).__name__}: {error}"
-        if not self.failures or self.failures[-1] != text:
-            _logger.error("the task store failed: %s", text)
-        self.failures.append(text)
 
 
 def _merge(first: Write, second: Write) -> Write:

@@ -6,9 +6,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import partial
+from typing import Any
 
 from chongming_task.core.ports import AttemptRequest, Deliver, Touch, Write
+from chongming_task.core.records import OutputLine
 from chongming_task.errors import ConcurrencyConflict, StoreError
 from chongming_task.stores.memory import MemoryTaskStore
 from chongming_task.testing.clock import FakeClock
@@ -33,6 +36,16 @@ class ShakyStore(MemoryTaskStore):
         """Store, or fail."""
         self._stand()
         super().touch(touches)
+
+    def append_output(self, lines: Sequence[OutputLine]) -> None:
+        """Store, or fail."""
+        self._stand()
+        super().append_output(lines)
+
+    def complete_command(self, command_id: str, owner: str, *, now: datetime, outcome: Any = None) -> bool:
+        """Store, or fail."""
+        self._stand()
+        return super().complete_command(command_id, owner, now=now, outcome=outcome)
 
     def _stand(self) -> None:
         if self.down:

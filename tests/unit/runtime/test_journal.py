@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
-from chongming_task import ConcurrencyConflict, MemoryTaskStore, StoreError, TaskStatus
+from chongming_task import MemoryTaskStore, StoreError, TaskStatus
 from chongming_task.core.ports import CommandAnswer, Touch, Write
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.runtime.journal import Journal
@@ -114,17 +116,23 @@ def test_tasks_go_on_while_the_store_fails(spied):
 
 
 def test_a_failing_store_is_not_pressed(spied, caplog):
-    """It rests a second between tries, whatever goes on meanwhile, and the log does not fill."""
+    """It rests between tries, longer every time, whatever goes on meanwhile, and the log does not fill."""
     spied.store.broken = True
     for _ in range(50):
         spied.submit()
     assert spied.store.tried == 1
-    for _ in range(10):
-        spied.advance(1)
-    assert spied.store.tried == 11
-    assert caplog.text.count("the task store failed") <= 2
+    tried = []
+    for _ in range(200):
+        spied.advance(0.125)
+        if spied.store.tried > 1 + sum(count for _, count in tried):
+            tried.append((spied.clock.monotonic(), spied.store.tried - 1 - sum(count for _, count in tried)))
+    moments = [moment for moment, _ in tried]
+    assert [after - before for before, after in itertools.pairwise(moments)] == [0.5, 1, 2, 4, 5, 5, 5]
+    # Every third time it is found out whether it is the store: that takes three tries more, of one record each.
+    assert [count for _, count in tried] == [1, 4, 1, 1, 4, 1, 1, 4]
+    assert caplog.text.count("the task store failed") == 1
     spied.store.broken = False
-    spied.advance(1)
+    spied.advance(5)
     assert spied.engine.journal.behind == 0
 
 
@@ -133,10 +141,10 @@ def test_the_failures_told_are_bounded(spied):
     spied.store.broken = True
     spied.submit()
     for _ in range(300):
-        spied.advance(1)
+        spied.advance(5)
     assert 0 < len(spied.controller.persist_failures) <= 100
     spied.store.broken = False
-    spied.advance(1)
+    spied.advance(5)
 
 
 def test_the_end_stores_what_was_left_over(spied):
@@ -163,23 +171,29 @@ def test_the_end_of_a_given_up_worker_is_noted_although_the_store_failed(spied):
 
 
 def test_a_record_that_somebody_else_wrote_is_left_to_him(spied):
-    """The conflict is told, ours is held back, other records are not concerned."""
+    """The conflict is told, ours is held back, its handle shows what is stored, and its worker is told to stop."""
     handle, worker = spied.running()
-    theirs = spied.store.get(handle.id)._replace(status_version=9, name="theirs")
-    MemoryTaskStore.commit(spied.store, [Write(theirs, 3)])
+    task = spied.store.get(handle.id)
+    theirs = task._replace(status=TaskStatus.LOST, status_version=4, live=False, ended_at=AT)
+    edge = Transition(handle.id, 4, TaskStatus.RUNNING, TaskStatus.LOST, "reconcile:orphan", "theirs", None, AT)
+    (attempt,) = spied.store.attempts(handle.id)
+    closed = attempt._replace(status=TaskStatus.LOST, ended_at=AT)
+    MemoryTaskStore.commit(spied.store, [Write(theirs, 3, (edge,), (closed,))])
     worker.report(1, 2)
+    handle.pause(wait=False)
+    assert handle.wait(timeout=5) == "lost"
+    assert worker.stop_reason is StopReason.DETACHED
     worker.finish("ours")
     other = spied.submit()
-    assert handle.status == "succeeded"
     assert spied.controller.desynced_tasks == [handle.id]
-    assert "expected version 3, found 9" in spied.controller.persist_failures[-1]
+    assert "expected version 3, found 4" in spied.controller.persist_failures[-1]
     worker.deliver_again(None)
-    handle.reset(confirm=True)
     spied.settle()
     assert spied.store.get(handle.id) == theirs
     assert spied.store.get(other.id).status == "starting"
-    with spied.store._lock:  # the audit of the fixture is about our records
-        del spied.store._tasks[handle.id]
+    handle.retry(force=True)  # nobody else watches it: it is taken back
+    assert handle.status == "starting"
+    assert spied.controller.desynced_tasks == []
 
 
 def test_progress_is_no_transaction_of_its_own_record(spied, calls):
@@ -208,10 +222,10 @@ def test_a_store_that_returns_nonsense_is_told(caplog):
 
     journal = Journal(Silent())
     journal.add([Write(TaskSnapshot("t1", "demo", FakeClock().now()), None)])
-    assert journal.flush(0.0) == 1.0
+    assert journal.flush(0.0) == 0.25
     assert "TypeError" in journal.failures[0]
-    assert not journal.due(0.5)
-    assert journal.due(1.0)
+    assert not journal.due(0.2)
+    assert journal.due(0.25)
 
 
 def test_touches_of_a_foreign_record_are_left_out():
@@ -343,23 +357,6 @@ def test_a_record_that_was_adopted_again_is_written_again():
     assert store.get("t1").name == "adopted"
 
 
-class Fencing(Forgetful):
-    """Refuses writes for the owner's sake."""
-
-    def commit(self, writes):
-        lost = [
-            w for w in writes if (held := self.get(w.snapshot.task_id)) and w.expect_owner not in (None, held.owner)
-        ]
-        found = super().commit([write for write in writes if write not in lost])
-        return [*found, *map(self._conflict, lost)]
-
-    def _conflict(self, write):
-        held = self.get(write.snapshot.task_id)
-        return ConcurrencyConflict(
-            held.task_id, expected=write.expect_version, found=held.status_version, owner=held.owner
-        )
-
-
 def adoption():
     """The write by which record t1, version 1 of somebody who died, becomes ours."""
     task = a_record("t1", owner="me", status=TaskStatus.LOST, status_version=2)
@@ -368,7 +365,7 @@ def adoption():
 
 def test_an_adoption_whose_answer_was_lost_is_no_other_owner():
     """The owner that the second try meets is ourselves."""
-    store = Fencing()
+    store = Forgetful()
     store.commit([born(owner="dead")])
     journal = Journal(store)
     store.broken = True
@@ -382,7 +379,7 @@ def test_an_adoption_whose_answer_was_lost_is_no_other_owner():
 
 def test_a_record_that_was_taken_over_is_told_as_such():
     """Also when its version has not moved."""
-    store = Fencing()
+    store = Forgetful()
     store.commit([born(owner="the quicker one")])
     journal = Journal(store)
     journal.add([adoption()])
