@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.api.closing import CloseReport
 from chongming_task.api.controller import Controller
 from chongming_task.api.handle import TaskHandle
+from chongming_task.api.health import Health
 from chongming_task.api.recovery import ReconcileReport
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.run_task import run_task
@@ -102,6 +103,7 @@ __all__ = [
     "Failure",
     "FailureKind",
     "FixedBackoff",
+    "Health",
     "InlineExecutor",
     "InvalidTransition",
     "MemoryTaskStore",

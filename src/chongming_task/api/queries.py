@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from chongming_task.api.health import Health, health_of
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
 from chongming_task.core.query import TaskQuery
@@ -133,13 +134,28 @@ class Queries:
 
     @property
     def persist_failures(self) -> list[str]:
-        """What the store could not do, oldest first; empty is healthy."""
+        """What could not be stored at once, oldest first, also when it is over; :attr:`health` tells how it stands."""
         return list(self._link.engine.journal.failures)
 
     @property
     def desynced_tasks(self) -> list[str]:
-        """Records that somebody else wrote; this controller no longer writes them."""
-        return list(self._link.engine.journal.desynced)
+        """Records that are not stored any more: somebody else wrote them, or the store refuses them.
+
+        What the store refuses, while it takes others, is tried again every minute; ``persist_failures`` says why.
+        """
+        return list(self.health.desynced)
+
+    @property
+    def health(self) -> Health:
+        """How the store does; never waits, neither for it nor for the engine.
+
+        Example:
+            >>> from chongming_task import Controller
+            >>> with Controller() as controller:
+            ...     controller.health.ok, controller.health.behind
+            (True, 0)
+        """
+        return health_of(self._link.engine.journal, self._link.engine.clock)
 
     def watch(
         self,

@@ -1,0 +1,73 @@
+"""How the store does, in a form for logs and panels."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from chongming_task.core.ports import Clock
+from chongming_task.runtime.journal import Journal
+
+__all__ = ["Health", "health_of"]
+
+_NAMED = 3  # records, in the sentence
+
+
+class Health(NamedTuple):
+    """Whether the store takes what this controller gives it. As text: one sentence for a log or a panel.
+
+    Tasks go on while a store fails; what they changed waits in memory, and is stored when the store works again.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     print(controller.health)
+        the store takes everything
+    """
+
+    ok: bool  # it takes everything; changes of this very moment may still be on their way
+    at: datetime  # when this was found
+    behind: int = 0  # changes that the store does not hold yet, without those of the desynced
+    failing_since: datetime | None = None
+    last_failure: str | None = None  # also when it is over
+    next_try_at: datetime | None = None  # None while failing: with the next news
+    desynced: tuple[str, ...] = ()  # records that are not stored: somebody else wrote them, or the store refuses them
+
+    def __str__(self) -> str:
+        if self.failing_since is None:
+            said = "the store takes everything" + (" else" if self.desynced else "")
+        else:
+            said = f"{_changes(self.behind)}: the store has failed since {self._since} ({self.last_failure})"
+            if self.next_try_at is not None:
+                said += f"; next try in {max((self.next_try_at - self.at).total_seconds(), 0):.0f} s"
+        if self.desynced:
+            more = len(self.desynced) - _NAMED
+            named = ", ".join(self.desynced[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            said = f"{said}; not stored any more: {named}"
+        return said
+
+    @property
+    def _since(self) -> str:
+        assert self.failing_since is not None
+        today = self.failing_since.date() == self.at.date()
+        return f"{self.failing_since:{'%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S'} UTC}"
+
+
+def _changes(count: int) -> str:
+    return {0: "no change waits", 1: "1 change waits"}.get(count, f"{count} changes wait")
+
+
+def health_of(journal: Journal, clock: Clock) -> Health:
+    """What a journal's attributes say, from any thread: the engine's goes on meanwhile."""
+    now, at, trouble = clock.monotonic(), clock.now(), journal.trouble
+    since, again = trouble.since, trouble.rests_until
+    desynced = (*journal.desynced, *journal.set_aside.writes)
+    return Health(
+        ok=since is None and not desynced,
+        at=at,
+        behind=journal.behind,
+        failing_since=None if since is None else at - timedelta(seconds=now - since),
+        last_failure=trouble.last,
+        next_try_at=None if since is None or again is None else at + timedelta(seconds=again - now),
+        desynced=desynced,
+    )

@@ -1,0 +1,114 @@
+"""A controller on a real file while the store refuses a record, or is away: tasks go on, and what can be is stored."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from chongming_task import Controller, SqliteTaskStore, task
+from chongming_task.runtime.journal import Journal
+from chongming_task.testing import check_audit
+from chongming_task.testing.contract_records import born
+
+PATIENCE = 30
+REFUSE = """
+CREATE TRIGGER refuse BEFORE UPDATE ON tasks WHEN NEW.name = 'poison' AND NEW.status = 'succeeded'
+BEGIN SELECT RAISE(ABORT, 'this record is refused'); END
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "runs.db"
+
+
+@task
+def step(number: int) -> int:
+    return number
+
+
+def until(condition):
+    """Wait for the engine's thread, which cannot be asked for this."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_value_that_no_file_holds_does_not_hold_up_the_others(path):
+    """One record of a hundred: the rest are stored, and the file is sound."""
+    store = SqliteTaskStore(path)
+    journal = Journal(store)
+    journal.add([born(f"t{n}", priority=2**70 if n == 42 else 0) for n in range(100)])
+    now = 0.0
+    for _ in range(3):
+        now = journal.flush(now) or now
+    assert check_audit(store) == 99
+    assert list(journal.set_aside.writes) == ["t42"]
+    assert "a value cannot be stored" in journal.failures[-1]
+    store.close()
+
+
+def test_a_record_that_is_refused_at_its_end(path):
+    """Its task ends well all the same, the others are stored, and health names it; when it is let in, it is whole."""
+    SqliteTaskStore(path).close()
+    raw = sqlite3.connect(path, isolation_level=None)
+    raw.execute(REFUSE)
+    with Controller(store=path, max_parallel=4) as controller:
+        handles = [controller.submit(step, n, name="poison" if n == 50 else "good") for n in range(100)]
+        assert [handle.result(timeout=PATIENCE) for handle in handles] == list(range(100))
+        controller.submit(step, 100).result(timeout=PATIENCE)  # a lone record that is refused waits for others
+        until(lambda: controller.health.behind == 0)
+        health = controller.health
+        assert health.desynced == (handles[50].id,)
+        assert not health.ok
+        assert handles[50].id in str(health)
+        assert any("this record is refused" in failure for failure in controller.persist_failures)
+        assert controller.counts()["succeeded"] == 100
+        raw.execute("DROP TRIGGER refuse")
+        engine = controller._link.engine
+        controller._link.call(lambda: setattr(engine.journal.set_aside, "again", 0.0))  # the minute is over
+        controller.submit(step, 101).result(timeout=PATIENCE)
+        until(lambda: controller.health.ok)
+    raw.close()
+    store = SqliteTaskStore(path, read_only=True)
+    assert check_audit(store, settled=True) == 102
+    assert store.counts() == {"succeeded": 102}
+    store.close()
+
+
+def test_health_tells_of_a_file_that_is_away(path, caplog):
+    """Since when, why and what waits; and in the log a line or two, with the end of it."""
+    caplog.set_level(logging.INFO, "chongming_task.store")
+    release = threading.Event()
+
+    @task
+    def patient() -> str:
+        release.wait(PATIENCE)
+        return "done"
+
+    away = path.with_name("away")
+    with Controller(store=path) as controller:
+        handles = [controller.submit(patient) for _ in range(5)]
+        until(lambda: all(handle.status == "running" for handle in handles))
+        path.rename(away)
+        release.set()
+        assert [handle.result(timeout=PATIENCE) for handle in handles] == ["done"] * 5
+        until(lambda: controller.health.failing_since is not None)
+        health = controller.health
+        assert (health.ok, health.behind > 0) == (False, True)
+        assert "cannot be reached" in str(health)
+        assert "the store has failed since" in str(health)
+        away.rename(path)
+        until(lambda: controller.health.ok)
+        assert str(controller.health) == "the store takes everything"
+        until(lambda: "works again" in caplog.text)
+    lines = [record for record in caplog.records if record.name == "chongming_task.store"]
+    assert [record.levelname for record in lines] == ["ERROR", "INFO"]
+    store = SqliteTaskStore(path, read_only=True)
+    assert store.counts() == {"succeeded": 5}
+    store.close()
