@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
+from chongming_task.api.assembly import buckets_of, executor_of, limits_of, output_mode_of, owned_of
 from chongming_task.api.closing import CloseReport, close_all
+from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
@@ -20,7 +21,6 @@ from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Options, Submissions, limit_keys
 from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
 from chongming_task.api.values import ResultValues
-from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.core.states import TaskStatus, Verb
@@ -31,13 +31,11 @@ from chongming_task.runtime.capture import stop as stop_capture
 from chongming_task.runtime.clock import SystemClock
 from chongming_task.runtime.driver import Driver, ThreadDriver
 from chongming_task.runtime.engine import Engine
-from chongming_task.runtime.executors.inline import InlineExecutor
-from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.live import LiveTask
-from chongming_task.runtime.ownership import this_process
-from chongming_task.runtime.place import in_kernel
+from chongming_task.runtime.ownership import LEASE_SECONDS, new_owner
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
+from chongming_task.runtime.steward import Steward
 from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
@@ -49,19 +47,6 @@ __all__ = ["Controller"]
 P = ParamSpec("P")
 R = TypeVar("R")
 _START = Asked(Verb.START)
-
-
-def _process(monotonic: Callable[[], float]) -> Executor:
-    from chongming_task.runtime.executors.process import ProcessExecutor  # only who wants processes loads subprocess
-
-    return ProcessExecutor(monotonic)
-
-
-_EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
-    "thread": ThreadExecutor,
-    "process": _process,
-    "inline": InlineExecutor,
-}
 
 
 class Controller(Steering, Queries, Recovery):
@@ -83,11 +68,15 @@ class Controller(Steering, Queries, Recovery):
         concurrency: All limits; not together with ``max_parallel``.
         max_parallel_per_bucket: How many tasks of one bucket hold a worker at once; instead of what ``concurrency``
             says of it.
-        bucket_policy: Where bucket keys fall.
-        owned_buckets: The buckets this controller takes; default: all.
-        owner: What it calls itself in records; default: ``host:pid:start``.
+        bucket_policy: Where bucket keys fall; the same for all controllers on a store. Default: as the store has it.
+        owned_buckets: The buckets this controller takes; default: all. On a store that others share each of them is
+            its alone, under a lease.
+        owner: What it calls itself in records, unlike any other living controller on the store; default:
+            ``host:pid:start:serial``.
         name: What panels call it.
         keep_terminal: How many ended records stay in memory; the store keeps them all.
+        lease_ttl: Seconds after which controllers on other machines take this one for dead when it says nothing; on
+            its own machine they see its process.
         artifacts: The folder for the files of attempts and of results that are no JSON; default:
             ``.chongming/artifacts`` in the current directory. Made when first needed, and never emptied.
         result_codecs: Who keeps results that are no JSON as files, asked before the built-in ones for DataFrames and
@@ -125,6 +114,7 @@ class Controller(Steering, Queries, Recovery):
         owner: str | None = None,
         name: str | None = None,
         keep_terminal: int = 10_000,
+        lease_ttl: float = LEASE_SECONDS,
         artifacts: str | os.PathLike[str] | None = None,
         result_codecs: Iterable[ResultCodec] = (),
         capture: bool = True,
@@ -133,37 +123,50 @@ class Controller(Steering, Queries, Recovery):
         driver: Driver | None = None,
         dice: Callable[[], float] = random.random,
     ) -> None:
-        limits = _limits(concurrency, max_parallel, max_parallel_per_bucket)
-        buckets = BucketPolicy() if bucket_policy is None else bucket_policy
-        if not isinstance(buckets, BucketPolicy):
-            raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {bucket_policy!r}")
-        self._owned = owned = None if owned_buckets is None else buckets.checked(owned_buckets)
+        limits = limits_of(concurrency, max_parallel, max_parallel_per_bucket)
         if type(keep_terminal) is not int or keep_terminal < 0:
             raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
+        lease_seconds = seconds_of("lease_ttl", lease_ttl)
         self.name = name
-        self.owner = checked_name(this_process() if owner is None else owner)
+        self.owner = checked_name(new_owner() if owner is None else owner)
         self.registry = TaskRegistry()
         self._clock: Clock = SystemClock() if clock is None else clock
-        self._executor = _executor(executor, self._clock)
+        self._executor = executor_of(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
+        held = open_store(store)
+        self._buckets = buckets_of(bucket_policy, held)
+        self._owned = owned_of(owned_buckets, self._buckets, held)
         self._submissions = Submissions(
             self.registry,
             self._clock,
             self._executor,
             owner=self.owner,
             concurrency=limits,
-            buckets=buckets,
-            owned=owned,
+            buckets=self._buckets,
+            owned=self._owned,
             results=self._values.policy,
             artifacts=self._values.artifacts,
-            output=_output_mode(capture, echo, self._executor),
+            output=output_mode_of(capture, echo, self._executor),
         )
         ready = ReadyQueue(limits.max_parallel)
-        for key, size in limit_keys(limits, buckets).items():
+        for key, size in limit_keys(limits, self._buckets).items():
             ready.set_limit(key, size)
-        engine = Engine(open_store(store), self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
+        engine = Engine(held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
         self._link = EngineLink(engine, ThreadDriver() if driver is None else driver)
+        self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
         self._link.driver.start(engine)
+        if store is not None:  # others can meet it there
+            self._link.steward = Steward(
+                held,
+                owner=self.owner,
+                buckets=self._owned,
+                lease_seconds=lease_seconds,
+                clock=self._clock,
+                take=self._elsewhere.take,
+                follow=self._elsewhere.follow,
+            )
+            if self._owned is not None:
+                self._link.announce()
         self._captures = capture
         if capture:
             start_capture()
@@ -392,6 +395,8 @@ class Controller(Steering, Queries, Recovery):
         grace = seconds_of("timeout", timeout)
         if not self._link.begin_close():
             return CloseReport()
+        if self._link.steward is not None:
+            self._link.steward.stop()
         try:
             return close_all(self._link.engine, self._link.driver, grace)
         finally:  # also when Ctrl-C ends the wait: a second close does nothing, so nobody else would let go
@@ -401,6 +406,7 @@ class Controller(Steering, Queries, Recovery):
         self._link.driver.stop()
         self._executor.close()
         self._link.engine.bus.close()
+        self._link.depart()
         if self._captures:
             stop_capture()
         if close_store:
@@ -455,45 +461,3 @@ class Controller(Steering, Queries, Recovery):
         except StoreError:  # closed, or out of reach: a repr never raises
             return "its store cannot be read"
         return ", ".join(f"{count} {status}" for status, count in counts.items()) or "no tasks"
-
-
-def _limits(
-    concurrency: ConcurrencyPolicy | None, max_parallel: int | None, per_bucket: int | None
-) -> ConcurrencyPolicy:
-    if concurrency is not None and max_parallel is not None:
-        raise ConfigurationError("give either max_parallel= or concurrency=, not both")
-    base = ConcurrencyPolicy() if concurrency is None else concurrency
-    if not isinstance(base, ConcurrencyPolicy):
-        raise ConfigurationError(f"concurrency takes a ConcurrencyPolicy, got {concurrency!r}")
-    return ConcurrencyPolicy(
-        base.max_parallel if max_parallel is None else max_parallel,
-        base.limits,
-        base.priority,
-        base.max_parallel_per_bucket if per_bucket is None else per_bucket,
-    )
-
-
-def _output_mode(capture: bool, echo: bool | None, executor: Executor) -> OutputMode:
-    if not capture:
-        return OutputMode.PLAIN
-    if echo is None:
-        # An inline task runs where its caller waits: there its output is looked for, and a debugger's prompt as well.
-        echo = isinstance(executor, InlineExecutor) or not in_kernel()
-    return OutputMode.ECHO if echo else OutputMode.OWN
-
-
-def _executor(executor: str | Executor, clock: Clock) -> Executor:
-    if not isinstance(executor, str):
-        if isinstance(executor, type) or not callable(getattr(executor, "launch", None)):
-            raise ConfigurationError(
-                f"executor must be a name ({', '.join(_EXECUTORS)}) or an executor that was made, as in "
-                f"executor=ThreadExecutor(), got {executor!r}"
-            )
-        return executor
-    if executor not in _EXECUTORS:
-        close = difflib.get_close_matches(executor, _EXECUTORS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ConfigurationError(
-            f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r:.100}{hint}"
-        )
-    return _EXECUTORS[executor](clock.monotonic)

@@ -192,9 +192,9 @@ class TaskHandle(Generic[R]):
 
     # its verbs
 
-    def start(self) -> None:
+    def start(self) -> bool:
         """Start it, if it was submitted with ``start=False``."""
-        self._controller.start(self.id)
+        return self._controller.start(self.id)
 
     def stop(
         self, *, graceful: bool = True, timeout: float = 10.0, wait: bool = True, reason: str | None = None
@@ -206,29 +206,29 @@ class TaskHandle(Generic[R]):
         """Hold it at its next checkpoint; True when it is held."""
         return self._controller.pause(self.id, timeout=timeout, wait=wait, reason=reason)
 
-    def resume(self, *, reason: str | None = None) -> None:
+    def resume(self, *, reason: str | None = None) -> bool:
         """Let it go on."""
-        self._controller.resume(self.id, reason=reason)
+        return self._controller.resume(self.id, reason=reason)
 
     def cancel(self, reason: str | None = None, *, timeout: float = 10.0, wait: bool = True) -> bool:
         """Cancel it, as a pipeline would; True when that is confirmed."""
         return self._controller.cancel(self.id, reason, timeout=timeout, wait=wait)
 
-    def retry(self, *, force: bool = False, reason: str | None = None) -> None:
+    def retry(self, *, force: bool = False, reason: str | None = None) -> bool:
         """Try it again."""
-        self._controller.retry(self.id, force=force, reason=reason)
+        return self._controller.retry(self.id, force=force, reason=reason)
 
-    def skip(self, reason: str | None = None) -> None:
+    def skip(self, reason: str | None = None) -> bool:
         """Pass over it."""
-        self._controller.skip(self.id, reason)
+        return self._controller.skip(self.id, reason)
 
-    def reset(self, *, confirm: bool = False, force: bool = False, reason: str | None = None) -> None:
+    def reset(self, *, confirm: bool = False, force: bool = False, reason: str | None = None) -> bool:
         """Forget its attempts and put it back to pending."""
-        self._controller.reset(self.id, confirm=confirm, force=force, reason=reason)
+        return self._controller.reset(self.id, confirm=confirm, force=force, reason=reason)
 
-    def force_transition(self, to: TaskStatus | str, *, reason: str, actor: str) -> None:
+    def force_transition(self, to: TaskStatus | str, *, reason: str, actor: str) -> bool:
         """Set its status by hand."""
-        self._controller.force_transition(self.id, to, reason=reason, actor=actor)
+        return self._controller.force_transition(self.id, to, reason=reason, actor=actor)
 
     def can(self, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and why not."""

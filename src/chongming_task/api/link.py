@@ -14,6 +14,7 @@ from chongming_task.runtime.driver import Driver
 from chongming_task.runtime.engine import Answer, Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.live import LiveTask, Waiter
+from chongming_task.runtime.steward import Steward
 
 __all__ = ["EngineLink"]
 
@@ -29,8 +30,11 @@ class EngineLink:
     def __init__(self, engine: Engine, driver: Driver) -> None:
         self.engine = engine
         self.driver = driver
+        self.steward: Steward | None = None  # only where others can meet this controller
         self.closed = False
         self._closing = threading.Lock()
+        self._announced = False
+        self._announcing = threading.Lock()
 
     @property
     def store(self) -> TaskStore:
@@ -52,12 +56,34 @@ class EngineLink:
             begun, self.closed = self.closed, True
         return not begun
 
+    def announce(self) -> None:
+        """Let the others on the store know of this controller, before it has its first record there.
+
+        Raises:
+            ConfigurationError: When another process goes by the same name.
+        """
+        if self._announced or self.steward is None:
+            return
+        with self._announcing:
+            if not self._announced:
+                self.steward.announce()
+                self.driver.serve(self.steward)
+                self._announced = True
+
+    def depart(self) -> None:
+        """Let the others know that this controller is gone."""
+        with self._announcing:
+            if self._announced and self.steward is not None:
+                self.steward.close()
+
     def submit(self, live: LiveTask, start: Trigger | None) -> None:
         """Hand a new record to the engine.
 
         Raises:
             ControllerClosed: When it was closed at this very moment, and did not take the record in.
+            ConfigurationError: When another process goes by this controller's name.
         """
+        self.announce()
         self.engine.submit(live, start)
         if self.closed:
             self.call(lambda: None)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
 from chongming_task.api.seconds import seconds_of
 from chongming_task.core.query import status_of
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.records import Command, TaskSnapshot
 from chongming_task.core.rules import KILL_SECONDS
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Asked, Forced
 from chongming_task.core.verbs import refusal
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConcurrencyConflict, ConfigurationError, NotRestartable, UnknownTask
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.engine import Answer
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Steering"]
 
 S = TaskStatus
+_MAY_RUN = frozenset({Verb.START, Verb.RESUME, Verb.RETRY})
 
 
 def _text(name: str, value: Any) -> str:
@@ -51,18 +53,54 @@ class Steering:
 
     A record is meant by its id or by its handle. An unknown id raises UnknownTask, a closed controller
     ControllerClosed.
+
+    Every verb returns whether it is confirmed. False says it was asked and no more; so it is with a record that another
+    controller on the same store watches, whose answer :meth:`commands` shows. A record that nobody watches any more is
+    taken over. To run one again its task must be restartable and registered here, else NotRestartable says so.
     """
 
     _link: EngineLink
+    _elsewhere: Elsewhere
 
-    def start(self, task_id: str | TaskHandle[Any]) -> None:
+    def commands(self, task_id: str | TaskHandle[Any]) -> list[Command]:
+        """What controllers have asked of a record that another one watched, oldest first, with the outcomes.
+
+        ``outcome`` is None until the other has answered; then ``{"ok": True, "acted": ..., "status": ...}``, or
+        ``{"ok": False, "error": ..., "message": ...}`` with what it was refused with.
+        """
+        self._link.sync()
+        return self._link.store.commands(id_of(task_id))
+
+    def start(self, task_id: str | TaskHandle[Any]) -> bool:
         """Start a pending record. Nothing to do when it has started.
+
+        Returns:
+            True; False when another controller was asked, as with all verbs.
 
         Raises:
             InvalidTransition: When it has ended.
             UnknownTask: For an unknown id, as with all verbs.
         """
-        self._link.ask_and_run(id_of(task_id), Asked(Verb.START))
+        return self._do(id_of(task_id), Asked(Verb.START))
+
+    def _do(self, task_id: str, trigger: Asked | Forced) -> bool:
+        """Apply a verb here, whoever watched the record; False when it is on its way to who watches it."""
+        may_run = isinstance(trigger, Forced) or trigger.verb in _MAY_RUN
+        post = self._link.ask_and_run if may_run else self._link.ask
+        try:
+            post(task_id, trigger)
+        except (UnknownTask, ConcurrencyConflict):  # of the latter somebody else has taken it over just now
+            held = self._elsewhere.reach(task_id, trigger)
+            if held is None:
+                return False
+            post(task_id, trigger)
+        except NotRestartable:  # as things stood when it came here
+            held = self._link.find(task_id)
+            if held is None:
+                raise
+            self._elsewhere.equip(held)
+            post(task_id, trigger)
+        return True
 
     def stop(
         self,
@@ -88,7 +126,8 @@ class Steering:
             actor: Who asks, for the audit trail.
 
         Returns:
-            True when it has stopped (or ended by itself meanwhile); False when that is not confirmed.
+            True when it has stopped (or ended by itself meanwhile); False when that is not confirmed: the time was up,
+            or another controller watches it and was asked.
 
         Raises:
             InvalidTransition: When it has ended in another way.
@@ -114,7 +153,8 @@ class Steering:
         )
 
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
-        self._link.ask(task_id, asked)
+        if not self._do(task_id, asked):
+            return False
         if wait and task_id != running_task_id():  # a task that stops itself must not wait for itself
             patience = (asked.window if asked.graceful else 0.0) + 2 * KILL_SECONDS
             self._wait_for(task_id, lambda task: task.is_terminal, patience)
@@ -148,12 +188,13 @@ class Steering:
             InvalidTransition: When it is pending, blocked, stopping or has ended.
         """
         record, window = id_of(task_id), seconds_of("timeout", timeout)
-        self._link.ask(record, _asked(Verb.PAUSE, actor, reason, window=window))
+        if not self._do(record, _asked(Verb.PAUSE, actor, reason, window=window)):
+            return False
         if wait and record != running_task_id():
             self._wait_for(record, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
         return self._link.snapshot(record).status is S.PAUSED
 
-    def resume(self, task_id: str | TaskHandle[Any], *, reason: str | None = None, actor: str = "user") -> None:
+    def resume(self, task_id: str | TaskHandle[Any], *, reason: str | None = None, actor: str = "user") -> bool:
         """Let a paused record go on, or withdraw a pause that has not come true.
 
         On one that runs, is starting or is queued there is nothing to do.
@@ -161,11 +202,11 @@ class Steering:
         Raises:
             InvalidTransition: When it is pending, blocked, waiting to retry, stopping or has ended.
         """
-        self._link.ask_and_run(id_of(task_id), _asked(Verb.RESUME, actor, reason))
+        return self._do(id_of(task_id), _asked(Verb.RESUME, actor, reason))
 
     def retry(
         self, task_id: str | TaskHandle[Any], *, force: bool = False, reason: str | None = None, actor: str = "user"
-    ) -> None:
+    ) -> bool:
         """Try a record again: one that failed, was stopped, cancelled or lost; or at once one that waits to retry.
 
         Args:
@@ -180,15 +221,15 @@ class Steering:
             StillRunning: When its lost worker still runs, without ``force``.
             InvalidTransition: When it is not in a state to be retried.
         """
-        self._link.ask_and_run(id_of(task_id), _asked(Verb.RETRY, actor, reason, force=force))
+        return self._do(id_of(task_id), _asked(Verb.RETRY, actor, reason, force=force))
 
-    def skip(self, task_id: str | TaskHandle[Any], reason: str | None = None, *, actor: str = "user") -> None:
+    def skip(self, task_id: str | TaskHandle[Any], reason: str | None = None, *, actor: str = "user") -> bool:
         """Pass over a record that has not begun, or has failed.
 
         Raises:
             InvalidTransition: When it runs, or has ended in another way.
         """
-        self._link.ask(id_of(task_id), _asked(Verb.SKIP, actor, reason))
+        return self._do(id_of(task_id), _asked(Verb.SKIP, actor, reason))
 
     def reset(
         self,
@@ -198,7 +239,7 @@ class Steering:
         force: bool = False,
         reason: str | None = None,
         actor: str = "user",
-    ) -> None:
+    ) -> bool:
         """Forget a record's attempts and put it back to PENDING; the audit trail stays.
 
         Args:
@@ -214,11 +255,11 @@ class Steering:
         """
         if not confirm:
             raise ConfigurationError("reset forgets all attempts of the record; write reset(..., confirm=True)")
-        self._link.ask(id_of(task_id), _asked(Verb.RESET, actor, reason, force=force))
+        return self._do(id_of(task_id), _asked(Verb.RESET, actor, reason, force=force))
 
     def force_transition(
         self, task_id: str | TaskHandle[Any], to: TaskStatus | str, *, reason: str, actor: str
-    ) -> None:
+    ) -> bool:
         """Set a status by hand, past all rules: the way out when an operator knows better.
 
         It goes into the audit trail as an override and the record is marked ``overridden``. A live attempt is detached:
@@ -233,7 +274,7 @@ class Steering:
         Raises:
             ConfigurationError: For an unknown status, or an empty word.
         """
-        self._link.ask_and_run(id_of(task_id), Forced(status_of(to), _text("actor", actor), _text("reason", reason)))
+        return self._do(id_of(task_id), Forced(status_of(to), _text("actor", actor), _text("reason", reason)))
 
     def can(self, task_id: str | TaskHandle[Any], verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and if not, why; changes nothing.

@@ -272,6 +272,8 @@ def _orphaned(draft: Draft, trigger: Orphaned) -> None:
     failure = Failure(FailureKind.LOST if lost else FailureKind.CANCELLED, trigger.reason)
     if live:
         draft.close_attempt(S.LOST, failure)
+        assert draft.attempt is not None
+        draft.attempt = draft.attempt._replace(owner=trigger.owner)  # not whoever has found it
     draft.changes["failure"] = failure
     draft.changes["abandoned"] = False  # a worker that was given up went with its process
     draft.end(S.LOST if lost else S.CANCELLED, "reconcile:orphan", trigger.actor, trigger.reason)

@@ -118,10 +118,11 @@ class Resolved(NamedTuple):
 
 
 class Orphaned(NamedTuple):
-    """The process that supervised the record is gone."""
+    """The controller that watched the record is gone."""
 
     actor: str
     reason: str
+    owner: str | None = None  # that controller
 
 
 class Forced(NamedTuple):

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from chongming_task.errors import StoreError
 from chongming_task.runtime.engine import Engine
+from chongming_task.runtime.steward import Steward
 
 __all__ = ["Driver", "ManualDriver", "ThreadDriver"]
 
@@ -19,6 +21,10 @@ class Driver(Protocol):
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
+        ...
+
+    def serve(self, steward: Steward) -> None:
+        """Let a steward do its work as well, until it is closed."""
         ...
 
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
@@ -44,6 +50,10 @@ class ThreadDriver:
         self._engine = engine
         self._thread = threading.Thread(target=self._run, args=(engine,), name="chongming-engine", daemon=True)
         self._thread.start()
+
+    def serve(self, steward: Steward) -> None:
+        """Give the steward a thread of its own."""
+        steward.start()
 
     def _run(self, engine: Engine) -> None:
         while not self._stopping:
@@ -98,24 +108,43 @@ class ManualDriver:
 
     def __init__(self, idle: Callable[[], bool] | None = None) -> None:
         self._engine: Engine | None = None
+        self._steward: Steward | None = None
+        self._turning = False
         self._idle = idle
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
         self._engine = engine
 
+    def serve(self, steward: Steward) -> None:
+        """Let the steward turn whenever the engine has nothing to do."""
+        self._steward = steward
+
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
         """Tick until the event is set or nothing moves any more."""
-        assert self._engine is not None
         while not event.is_set():
-            if not self._engine.tick() and not (self._idle is not None and self._idle()):
+            if not self._move() and not (self._idle is not None and self._idle()):
                 return event.is_set()
         return True
 
     def settle(self) -> None:
         """Tick until there is nothing left to do now."""
-        while self._engine is not None and self._engine.tick():
+        while self._move():
             pass
+
+    def _move(self) -> bool:
+        return self._engine is not None and (self._engine.tick() or self._turn())
+
+    def _turn(self) -> bool:
+        if self._steward is None or self._turning:  # what it takes in may wait for the engine, which is us
+            return False
+        self._turning = True
+        try:
+            return self._steward.turn()
+        except StoreError:  # as with a thread of its own: it tries again
+            return False
+        finally:
+            self._turning = False
 
     def stop(self, timeout: float = 5.0) -> None:
         """Handle what is in the inbox."""

@@ -8,29 +8,47 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from chongming_task.core.effects import ClearTimer, Detach
-from chongming_task.core.ports import Clock, Executor, OutputWritten, ProgressReported, Report, TaskStore, Touch
+from chongming_task.core.commands import done, refused
+from chongming_task.core.effects import ClearTimer, Detach, StopReason
+from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.ports import (
+    Clock,
+    CommandAnswer,
+    Executor,
+    OutputWritten,
+    ProgressReported,
+    Report,
+    TaskStore,
+    Touch,
+)
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, Timer, Trigger
-from chongming_task.errors import ControllerClosed, TaskError, UnknownTask
+from chongming_task.errors import (
+    ConcurrencyConflict,
+    ControllerClosed,
+    NotRestartable,
+    StoreError,
+    TaskError,
+    UnknownTask,
+)
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.index import TaskIndex
 from chongming_task.runtime.journal import Journal
-from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.unhappy import UNHAPPY
 
-__all__ = ["Answer", "Engine"]
+__all__ = ["Answer", "Engine", "Order"]
 
 S = TaskStatus
 _logger = logging.getLogger("chongming_task.engine")
@@ -47,6 +65,29 @@ class Answer(NamedTuple):
     def ok(self) -> bool:
         """Whether it was accepted."""
         return self.error is None
+
+
+def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
+    """A record that was here before, as it is stored now. What to run of it is known since then."""
+    known.draft, known.stored_version = found.draft, found.stored_version
+    if isinstance(known.work, NoWork):
+        known.work, known.policy, known.needs = found.work, found.policy, found.needs
+    return known
+
+
+def _settled(answer: Answer, fenced: Mapping[str, ConcurrencyConflict]) -> Answer:
+    """The answer once the store has spoken."""
+    conflict = fenced.get(answer.task_id)
+    return answer if conflict is None else Answer(answer.task_id, conflict)
+
+
+class Order(NamedTuple):
+    """A verb from another process."""
+
+    command_id: str
+    owner: str  # who has taken the command
+    live: LiveTask  # of an ended record only the newest are kept: this one is, until it is done
+    trigger: Trigger
 
 
 class Engine:
@@ -82,7 +123,7 @@ class Engine:
         self.tasks = self.index.tasks
         self.timers: Timers[tuple[str, Timer]] = Timers()
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
-        self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers)
+        self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers, fence=self._fence)
         self._dice = dice
         self._shut = False
         self._now = Now(clock.now())
@@ -93,13 +134,25 @@ class Engine:
         """Take in a new record, and start it unless ``start`` is None."""
         self.inbox.put(self._take_in, live, start)
 
-    def adopt(self, live: LiveTask, trigger: Trigger) -> None:
-        """Apply a trigger to a record that the store holds and nobody watches; it is not kept in memory."""
-        self.inbox.put(self._take_over, live, trigger)
+    def adopt(self, live: LiveTask, triggers: Sequence[Trigger] = ()) -> None:
+        """Watch a record that the store holds, and that is this controller's there already; apply triggers to it."""
+        self.inbox.put(self._take_over, live, triggers)
 
     def ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
         self.inbox.put(self._take_ask, task_ids, trigger, done)
+
+    def equip(self, live: LiveTask, found: LiveTask) -> None:
+        """Let a record that could not be run here be run as ``found`` says."""
+        self.inbox.put(self._take_equipment, live, found)
+
+    def show(self, live: LiveTask, task: TaskSnapshot) -> None:
+        """Publish what the store says of a record that another controller has taken over."""
+        self.inbox.put(self._take_news, live, task)
+
+    def obey(self, order: Order) -> None:
+        """Carry out a command of another process; the answer is stored with what it changes."""
+        self.inbox.put(self._take_order, order)
 
     def deliver(self, live: LiveTask, epoch: int, report: Report) -> None:
         """Take the report of a worker that was launched when the record had been reset ``epoch`` times."""
@@ -157,23 +210,57 @@ class Engine:
         if start is not None:
             self._apply(live, start)
 
-    def _take_over(self, live: LiveTask, trigger: Trigger) -> None:
-        self._apply(live, trigger)
-        self.index.leave(live)
+    def _take_over(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
+        task = live.draft
+        if self._shut or self.index.find(task.task_id) is not None:
+            return
+        self.journal.resync(task.task_id)
+        if (known := self.index.come_back(task.task_id)) is not None:
+            live = _renewed(known, live)
+        self.index.add(live)
+        self.index.follow(live)
+        self.outbox.mark(live)  # views learn of it
+        for trigger in triggers:
+            self._apply(live, trigger)
+        if triggers:
+            return
+        if task.status is S.QUEUED:
+            self.ready.add(task.task_id, live.needs, priority=task.priority, age=live.age)
+        elif task.status is S.RETRY_WAIT and task.retry_at is not None:
+            left = (task.retry_at - self._now.utc).total_seconds()
+            self.supervisor.set_timer(live, Timer.RETRY, max(left, 0.0))
 
-    def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
+    def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, told: Callable[[list[Answer]], None]) -> None:
         answers = [self._answer(task_id, trigger) for task_id in task_ids]
-        self.outbox.answers.append(lambda: done(answers))
+        self.outbox.answers.append(lambda fenced: told([_settled(answer, fenced) for answer in answers]))
 
-    def _take_shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
+    def _take_news(self, live: LiveTask, task: TaskSnapshot) -> None:
+        if self.index.elsewhere.get(task.task_id) is live:
+            live.draft = task
+            self.outbox.mark(live)
+
+    def _take_equipment(self, live: LiveTask, found: LiveTask) -> None:
+        live.work, live.policy, live.needs = found.work, found.policy, found.needs
+
+    def _take_order(self, order: Order) -> None:
+        command_id, owner, live, trigger = order
+        answer = self._answer(live.draft.task_id, trigger)
+        outcome = refused(answer.error) if answer.error is not None else done(live.draft.status, acted=answer.acted)
+        said = CommandAnswer(command_id, owner, self._now.utc, outcome)
+        if live.transitions:
+            live.answers.append(said)
+        else:
+            self.journal.answer(said)
+
+    def _take_shut(self, stop: Trigger, told: Callable[[list[LiveTask]], None]) -> None:
         self._shut = True
         open_ones = [live for live in self.tasks.values() if live.draft.status not in TERMINAL]
         for live in open_ones:
             self._apply(live, stop)
-        self.outbox.answers.append(lambda: done(open_ones))
+        self.outbox.answers.append(lambda _: told(open_ones))
 
-    def _take_call(self, done: Callable[[], None]) -> None:
-        self.outbox.answers.append(done)
+    def _take_call(self, call: Callable[[], None]) -> None:
+        self.outbox.answers.append(lambda _: call())
 
     def _answer(self, task_id: str, trigger: Trigger) -> Answer:
         live = self.index.find(task_id)
@@ -226,7 +313,8 @@ class Engine:
         self.outbox.mark(live)
         note = f"the worker that was given up {how} at {self._now.utc:%Y-%m-%d %H:%M:%S} UTC"
         known = (report.attempt, note) if epoch == live.epoch else None  # a reset has forgotten its attempt
-        self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known))
+        owner = live.draft.owner
+        self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known, owner=owner))
         self.index.follow(live)  # nothing keeps it in memory any more
 
     def _look(self, live: LiveTask) -> None:
@@ -305,7 +393,10 @@ class Engine:
         """Apply a trigger to a record; whether its status moved."""
         before = live.draft
         made = step(before, trigger, self._now, live.policy)
-        after = live.draft = made.snapshot
+        after = made.snapshot
+        if after.status is S.QUEUED and isinstance(live.work, NoWork):
+            raise NotRestartable(live.work.why)
+        live.draft = after
         for effect in made.effects:
             self.outbox.effects.append((live, after.attempt, effect))
             if isinstance(effect, ClearTimer):  # now as well: it must not fire later in this tick
@@ -345,6 +436,39 @@ class Engine:
             self.index.follow(live)
         if new in UNHAPPY and old is not new and not after.overridden:  # who sets it by hand knows
             self.outbox.unhappy.append(after)
+
+    def _fence(self, task_id: str) -> LiveTask | None:
+        """Let go of a record that somebody else has written or taken over: what the store holds is what counts.
+
+        Its worker is told to stop and is on its own, as one that was given up.
+        """
+        live = self.tasks.get(task_id)
+        if live is None:
+            return None
+        self.index.leave(live)
+        self.ready.discard(task_id)
+        self.ready.release(task_id)
+        for timer in tuple(live.timers):
+            self.supervisor.clear_timer(live, timer)
+        self.supervisor.let_go(live, give_up=True)
+        for worker in live.given_up.values():
+            worker.stop(StopReason.DETACHED)
+        live.transitions.clear()
+        live.attempts.clear()
+        live.answers.clear()
+        live.draft = self._as_stored(live.draft)
+        live.stored_version = live.draft.status_version
+        return live
+
+    def _as_stored(self, task: TaskSnapshot) -> TaskSnapshot:
+        try:
+            stored = self.journal.store.get(task.task_id)
+        except StoreError:
+            stored = None
+        if stored is not None:
+            return stored
+        failure = Failure(FailureKind.LOST, "somebody else wrote this record, and what became of it cannot be read")
+        return task.evolve({"status": S.LOST, "live": False, "failure": failure, "ended_at": self._now.utc})
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""

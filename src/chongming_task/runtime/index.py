@@ -26,6 +26,7 @@ class TaskIndex:
         self._keep_terminal = keep_terminal
         self._ended: OrderedDict[str, None] = OrderedDict()  # in the order they ended
         self._dropped: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()
+        self.elsewhere: WeakValueDictionary[str, LiveTask] = WeakValueDictionary()  # others have taken these over
 
     def add(self, live: LiveTask) -> None:
         """Take in a record."""
@@ -48,9 +49,15 @@ class TaskIndex:
             self._ended.pop(task_id, None)
 
     def leave(self, live: LiveTask) -> None:
-        """Drop a record now: it has ended, and there is nothing to run it again with."""
-        self.tasks.pop(live.draft.task_id, None)
-        self._ended.pop(live.draft.task_id, None)
+        """Drop a record now: somebody else has taken it over."""
+        task_id = live.draft.task_id
+        self.tasks.pop(task_id, None)
+        self._ended.pop(task_id, None)
+        self.elsewhere[task_id] = live
+
+    def come_back(self, task_id: str) -> LiveTask | None:
+        """The record as it was when it left, if anybody still holds its handle."""
+        return self.elsewhere.pop(task_id, None)
 
     def drop_oldest(self) -> None:
         """Drop the oldest ended records; not one whose worker was given up and may still come back."""

@@ -11,12 +11,18 @@ from chongming_task.core.failures import FailureKind
 from chongming_task.core.limits import AttemptWatch
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import TaskPolicy
-from chongming_task.core.ports import ExecutionHandle, OutputSource
+from chongming_task.core.ports import CommandAnswer, ExecutionHandle, OutputSource
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
 
-__all__ = ["LiveTask", "Waiter", "Work"]
+__all__ = ["LiveTask", "NoWork", "Waiter", "Work"]
+
+
+class NoWork(NamedTuple):
+    """Of a record that cannot be run in this process."""
+
+    why: str  # and what to do, in words
 
 
 class Work(NamedTuple):
@@ -46,7 +52,7 @@ class LiveTask:
     """One record in this process. Only the engine thread writes it; anybody may read ``snapshot``."""
 
     snapshot: TaskSnapshot  # published: stored already, or as good as the store lets it be
-    work: Work
+    work: Work | NoWork
     policy: TaskPolicy
     needs: tuple[Hashable, ...] = ()  # the limits it takes a slot of
     age: int = 0  # order of submission
@@ -56,6 +62,7 @@ class LiveTask:
     transitions: list[Transition] = field(default_factory=list)
     attempts: list[AttemptRecord] = field(default_factory=list)
     clear_attempts: bool = False
+    answers: list[CommandAnswer] = field(default_factory=list)  # commands that the change carries out
     touched: bool = False
     changed: bool = False  # in this tick
     # supervision

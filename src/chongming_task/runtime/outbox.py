@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chongming_task.core.effects import Effect
 from chongming_task.core.ports import Clock, Touch, Write
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.triggers import Timer
+from chongming_task.errors import ConcurrencyConflict
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask
@@ -37,21 +38,31 @@ class Outbox:
         supervisor: Does.
         clock: Time.
         timers: The engine's timers.
+        fence: Lets go of a record that turns out to be somebody else's, and gives it back as it is stored.
     """
 
     def __init__(
-        self, journal: Journal, bus: Bus, supervisor: Supervisor, clock: Clock, timers: Timers[tuple[str, Timer]]
+        self,
+        journal: Journal,
+        bus: Bus,
+        supervisor: Supervisor,
+        clock: Clock,
+        timers: Timers[tuple[str, Timer]],
+        *,
+        fence: Callable[[str], LiveTask | None],
     ) -> None:
         self.events: list[Event] = []
         self.effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
         self.unhappy: list[TaskSnapshot] = []  # records that failed or were lost
-        self.answers: list[Callable[[], None]] = []  # called last: what they speak of is stored by then
+        # Called last, with what turned out to be somebody else's: the rest of what they speak of is stored by then.
+        self.answers: list[Callable[[Mapping[str, ConcurrencyConflict]], None]] = []
         self._changed: list[LiveTask] = []
         self._journal = journal
         self._bus = bus
         self._supervisor = supervisor
         self._clock = clock
         self._timers = timers
+        self._fence = fence
 
     def mark(self, live: LiveTask) -> None:
         """Note that a record has changed."""
@@ -66,6 +77,9 @@ class Outbox:
             return False
         self._changed, self.events, self.effects, self.answers = [], [], [], []
         self._store(changed)
+        fenced = {conflict.task_id: conflict for conflict in self._journal.take_fenced()}
+        if fenced:
+            changed, events, effects = self._without(fenced, changed, events, effects)
         self._tell(changed, events)
         self._warn()
         for live, attempt, effect in effects:
@@ -75,10 +89,26 @@ class Outbox:
                 _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
         for answer in answers:
             try:
-                answer()
+                answer(fenced)
             except Exception:  # a caller's fault must not keep the others waiting
                 _logger.exception("a caller raised on its answer")
         return True
+
+    def _without(
+        self,
+        fenced: Mapping[str, ConcurrencyConflict],
+        changed: list[LiveTask],
+        events: list[Event],
+        effects: list[tuple[LiveTask, int, Effect]],
+    ) -> tuple[list[LiveTask], list[Event], list[tuple[LiveTask, int, Effect]]]:
+        """Let go of records that are somebody else's: nothing of ours about them is told or done, for it is not so."""
+        let_go = [live for task_id in fenced if (live := self._fence(task_id)) is not None]
+        self.unhappy = [task for task in self.unhappy if task.task_id not in fenced]
+        return (
+            [*changed, *(live for live in let_go if not live.changed)],
+            [event for event in events if event.task_id not in fenced],
+            [effect for effect in effects if effect[0].draft.task_id not in fenced],
+        )
 
     def _tell(self, changed: Sequence[LiveTask], events: Sequence[Event]) -> None:
         for live in changed:
@@ -97,7 +127,7 @@ class Outbox:
                 writes.append(_write_of(live))
             elif live.touched:
                 draft = live.draft
-                touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at))
+                touches.append(Touch(draft.task_id, draft.progress, draft.last_heartbeat_at, owner=draft.owner))
         self._journal.add(writes)
         now = self._clock.monotonic()
         if self._journal.due(now):
@@ -109,9 +139,14 @@ class Outbox:
 
 def _write_of(live: LiveTask) -> Write:
     """What the store lacks of a record; it lacks nothing afterwards."""
-    write = Write(live.draft, live.stored_version, tuple(live.transitions), tuple(live.attempts), live.clear_attempts)
-    live.stored_version = live.draft.status_version
+    task, held = live.draft, live.stored_version
+    owner = None if held is None else task.owner
+    write = Write(
+        task, held, tuple(live.transitions), tuple(live.attempts), live.clear_attempts, tuple(live.answers), owner
+    )
+    live.stored_version = task.status_version
     live.transitions.clear()
     live.attempts.clear()
+    live.answers.clear()
     live.clear_attempts = False
     return write

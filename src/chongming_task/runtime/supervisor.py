@@ -12,7 +12,7 @@ from chongming_task.core.limits import AttemptWatch, next_limit
 from chongming_task.core.ports import AttemptRequest, Clock, Executor, Report
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Elapsed, Ended, Timer
-from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.timers import Timers
 
 __all__ = ["PROGRESS_SECONDS", "Supervisor"]
@@ -72,6 +72,7 @@ class Supervisor:
     def request_for(self, live: LiveTask) -> AttemptRequest:
         """The live attempt as an executor wants it."""
         task, work, policy = live.draft, live.work, live.policy
+        assert isinstance(work, Work)  # the engine queues nothing that cannot be run
         return AttemptRequest(
             task_id=task.task_id,
             name=task.name,

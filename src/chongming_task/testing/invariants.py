@@ -13,7 +13,7 @@ from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.live import LiveTask
 from chongming_task.testing.manual_executor import ManualExecution
 
-__all__ = ["rest_faults", "slot_faults", "word_faults"]
+__all__ = ["command_faults", "rest_faults", "slot_faults", "word_faults"]
 
 S = TaskStatus
 
@@ -91,3 +91,11 @@ def rest_faults(engine: Engine, store: TaskStore) -> Iterator[str]:
             yield f"{task.name} is told otherwise than it is stored"
     if engine.journal.behind:
         yield "the store is up and the journal is behind"
+
+
+def command_faults(engine: Engine, store: TaskStore) -> Iterator[str]:
+    """When everything has come to rest, every command for a record that is watched has its answer."""
+    for task_id, live in engine.tasks.items():
+        for command in store.commands(task_id):
+            if command.completed_at is None or command.outcome is None:
+                yield f"{command.verb} of {live.snapshot.name} was never answered"

@@ -19,18 +19,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from chongming_task.api.controller import Controller
-from chongming_task.core.policies import ConcurrencyPolicy, FixedBackoff, RetryPolicy, TaskPolicy, Timeout
+from chongming_task.api.task import task
+from chongming_task.core.commands import command_of
+from chongming_task.core.policies import ConcurrencyPolicy, FixedBackoff, RetryPolicy, Timeout
 from chongming_task.core.ports import AttemptRequest
-from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.records import OwnerLease, TaskSnapshot
 from chongming_task.core.states import TERMINAL, TaskStatus, Verb
-from chongming_task.core.triggers import Asked, Forced, Orphaned
+from chongming_task.core.triggers import Asked, Forced
 from chongming_task.runtime.driver import ManualDriver
 from chongming_task.runtime.engine import Engine
-from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.runtime.live import Work
 from chongming_task.testing.audit import check_audit
 from chongming_task.testing.clock import FakeClock
-from chongming_task.testing.invariants import rest_faults, slot_faults, word_faults
+from chongming_task.testing.invariants import command_faults, rest_faults, slot_faults, word_faults
 from chongming_task.testing.manual_executor import ManualExecution
 from chongming_task.testing.shaky import ShakyStore, SlowNetworkExecutor, overheard
 
@@ -86,8 +87,10 @@ class Simulation:
             clock=self.clock,
             driver=self.driver,
             dice=self.dice.random,
+            lease_ttl=0.0,
             capture=False,  # nobody closes a controller that has crashed, and nothing is run that could write
         )
+        self.controller.register(_job)
         self._untap = self.controller.tap(self._check_told)
 
     @property
@@ -131,7 +134,7 @@ class Simulation:
             return None
         dice = self.dice
         handle = self.controller.submit(
-            _job,
+            _job if dice.random() < 0.5 else _plain_job,
             name=f"t{len(self.engine.tasks)}",
             tags={tag for tag in _TAGS if dice.random() < 0.4},
             priority=dice.randint(0, 2),
@@ -235,14 +238,20 @@ class Simulation:
             return None
         self._zombie = (self.controller, self.driver)
         self._untap()
+        self.store.renew_owner(OwnerLease(self.controller.owner, None, self.clock.now()))  # over
         self._boot()
-        for task in self.store.query(TaskQuery()):
-            if task.status not in TERMINAL:
-                needs = tuple(("tag", tag) for tag in task.tags)
-                orphan = LiveTask(task, Work(_job), TaskPolicy(), needs, stored_version=task.status_version)
-                self.engine.submit(orphan, Orphaned("reconcile", "its controller is gone"))
+        report = self.controller.reconcile(on_orphan=self.dice.choice(("mark", "requeue")))
         self.driver.settle()
-        return f"{len(self.engine.tasks)} orphans"
+        return f"{len(self.engine.tasks)} orphans: {report.requeued and 'some run again'}"
+
+    def _command(self) -> str | None:
+        """Another process asks something of a record."""
+        task_id = self._record()
+        if task_id is None:
+            return None
+        asked = Asked(self.dice.choice(list(Verb)), "elsewhere", window=3.0, force=self.dice.random() < 0.3)
+        self.store.submit_command(command_of(f"c{self.step}", task_id, asked, self.clock.now()))
+        return f"{asked.verb} {self._name(task_id)}"
 
     def _zombie_writes(self) -> str | None:
         """The one taken for dead was only asleep, and writes what it has in hand."""
@@ -262,10 +271,10 @@ class Simulation:
             self.faults.append(f"attempt {request.attempt} of {request.name} was launched before its start was stored")
 
     def _check_told(self, changed: Sequence[TaskSnapshot]) -> None:
-        for task in changed:
-            held = self.store.get(task.task_id)
-            if self._trusts_store(task.task_id) and (held is None or held.status_version < task.status_version):
-                self.faults.append(f"{task.name}: version {task.status_version} was told before it was stored")
+        for told in changed:
+            held = self.store.get(told.task_id)
+            if self._trusts_store(told.task_id) and (held is None or held.status_version < told.status_version):
+                self.faults.append(f"{told.name}: version {told.status_version} was told before it was stored")
 
     def _trusts_store(self, task_id: str) -> bool:
         journal = self.engine.journal
@@ -284,7 +293,8 @@ class Simulation:
         self.store.down = False
         for _ in range(60):
             for task_id, live in self.engine.tasks.items():
-                verb = {S.PAUSED: Verb.RESUME, S.PENDING: Verb.START}.get(live.snapshot.status)
+                wanted = _TO_REST if isinstance(live.work, Work) else _TO_REST_UNRUN
+                verb = wanted.get(live.snapshot.status)
                 if verb is not None:
                     self.engine.ask([task_id], Asked(verb), lambda answers: None)
             for worker in self.executor.running:
@@ -302,7 +312,8 @@ class Simulation:
 
     def _check_rest(self) -> None:
         self._check(thorough=True)
-        if found := list(rest_faults(self.engine, self.store)):
+        found = [*rest_faults(self.engine, self.store), *command_faults(self.engine, self.store)]
+        if found:
             raise self._error("; ".join(found))
 
     def _error(self, what: str) -> SimulationError:
@@ -321,10 +332,18 @@ class Simulation:
         return live.draft.name if live is not None else task_id
 
 
+@task(restartable=True)
 def _job() -> Any:
     raise AssertionError("the executor of a simulation runs nothing")
 
 
+@task
+def _plain_job() -> Any:
+    raise AssertionError("the executor of a simulation runs nothing")
+
+
+_TO_REST = {S.PAUSED: Verb.RESUME, S.PENDING: Verb.START}
+_TO_REST_UNRUN = {S.PAUSED: Verb.CANCEL, S.PENDING: Verb.CANCEL}  # of those that cannot be run here
 _ACTIONS: dict[str, float] = {
     "submit": 6,
     "verb": 12,
@@ -341,6 +360,7 @@ _ACTIONS: dict[str, float] = {
     "shake_store": 1.5,
     "crash": 0.3,
     "zombie_writes": 0.3,
+    "command": 2,
 }
 """What can happen, and how often."""
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from chongming_task import InvalidTransition, UnknownTask
+from chongming_task import InvalidTransition, NotRestartable, UnknownTask
 
 
 def finished(rig, count, **options):
@@ -62,17 +62,21 @@ def test_a_refused_verb_does_not_keep_a_dropped_record(make_rig):
         handle.retry()
 
 
-def test_without_a_handle_it_is_gone(make_rig):
-    """The store answers reads, and verbs say that it is no longer here."""
+def test_without_a_handle_its_recipe_is_gone(make_rig):
+    """The store answers reads and takes verbs, but what to run it with is no longer here."""
     rig = make_rig(keep_terminal=0)
-    (handle,) = finished(rig, 1)
+    handle, worker = rig.running()
+    worker.fail(RuntimeError("no"))
+    rig.driver.settle()
+    worker = None
     task_id = handle.id
     del handle
     rig.executor.launched.clear()
     gc.collect()
-    assert rig.controller.get(task_id).status == "succeeded"
-    with pytest.raises(UnknownTask):
-        rig.controller.retry(task_id)
+    assert rig.controller.get(task_id).status == "failed"
+    with pytest.raises(NotRestartable, match="submit it again"):
+        rig.controller.retry(task_id, force=True)
+    assert rig.controller.get(task_id).status == "failed"
     with pytest.raises(UnknownTask, match="no longer in memory"):
         rig.controller.handle(task_id)
 

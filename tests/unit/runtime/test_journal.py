@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
-from chongming_task import MemoryTaskStore, StoreError, TaskStatus
+from chongming_task import InvalidTransition, MemoryTaskStore, StoreError, TaskStatus
+from chongming_task.core.effects import StopReason
 from chongming_task.core.ports import CommandAnswer, Touch, Write
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.records import TaskSnapshot, Transition
 from chongming_task.runtime.journal import Journal
 from chongming_task.testing import FakeClock, ManualExecutor, check_audit
 from chongming_task.testing.contract_records import AT, a_command, a_record, an_edge, born
@@ -180,8 +181,9 @@ def test_a_record_that_somebody_else_wrote_is_left_to_him(spied):
     closed = attempt._replace(status=TaskStatus.LOST, ended_at=AT)
     MemoryTaskStore.commit(spied.store, [Write(theirs, 3, (edge,), (closed,))])
     worker.report(1, 2)
-    handle.pause(wait=False)
-    assert handle.wait(timeout=5) == "lost"
+    with pytest.raises(InvalidTransition, match="it was lost"):
+        handle.pause(wait=False)
+    assert handle.status == "lost"
     assert worker.stop_reason is StopReason.DETACHED
     worker.finish("ours")
     other = spied.submit()

@@ -1,0 +1,118 @@
+"""The parts of a controller, from what its caller writes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from chongming_task.core.output import OutputMode
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
+from chongming_task.core.ports import Clock, Executor, TaskStore
+from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.executors.inline import InlineExecutor
+from chongming_task.runtime.executors.thread import ThreadExecutor
+from chongming_task.runtime.place import in_kernel
+
+__all__ = ["NUM_BUCKETS", "buckets_of", "executor_of", "limits_of", "output_mode_of", "owned_of"]
+
+NUM_BUCKETS = "num_buckets"
+"""What a deployment's number of buckets is called in its store."""
+
+
+def _process(monotonic: Callable[[], float]) -> Executor:
+    from chongming_task.runtime.executors.process import ProcessExecutor  # only who wants processes loads subprocess
+
+    return ProcessExecutor(monotonic)
+
+
+_EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
+    "thread": ThreadExecutor,
+    "process": _process,
+    "inline": InlineExecutor,
+}
+
+
+def buckets_of(policy: Any, store: TaskStore) -> BucketPolicy:
+    """The deployment's buckets, on which all controllers on a store agree.
+
+    Args:
+        policy: What the caller says; None: as the store has it, else the default.
+        store: Where it is written down; the first to come decides.
+
+    Raises:
+        ConfigurationError: For something else than a policy, or another number than the store's.
+    """
+    if policy is None:
+        fixed = store.meta().get(NUM_BUCKETS)
+        return BucketPolicy() if fixed is None else BucketPolicy(int(fixed))
+    if not isinstance(policy, BucketPolicy):
+        raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {policy!r:.100}")
+    store.fix_meta(NUM_BUCKETS, str(policy.num_buckets))
+    return policy
+
+
+def owned_of(owned: Iterable[int] | None, buckets: BucketPolicy, store: TaskStore) -> frozenset[int] | None:
+    """The buckets a controller takes; None: all.
+
+    Raises:
+        ConfigurationError: When one is outside ``range(num_buckets)``.
+    """
+    if owned is None:
+        return None
+    found = buckets.checked(owned)
+    store.fix_meta(NUM_BUCKETS, str(buckets.num_buckets))
+    return found
+
+
+def limits_of(
+    concurrency: ConcurrencyPolicy | None, max_parallel: int | None, per_bucket: int | None
+) -> ConcurrencyPolicy:
+    """The limits, from either way of writing them.
+
+    Raises:
+        ConfigurationError: For both at once, or something else.
+    """
+    if concurrency is not None and max_parallel is not None:
+        raise ConfigurationError("give either max_parallel= or concurrency=, not both")
+    base = ConcurrencyPolicy() if concurrency is None else concurrency
+    if not isinstance(base, ConcurrencyPolicy):
+        raise ConfigurationError(f"concurrency takes a ConcurrencyPolicy, got {concurrency!r}")
+    return ConcurrencyPolicy(
+        base.max_parallel if max_parallel is None else max_parallel,
+        base.limits,
+        base.priority,
+        base.max_parallel_per_bucket if per_bucket is None else per_bucket,
+    )
+
+
+def output_mode_of(capture: bool, echo: bool | None, executor: Executor) -> OutputMode:
+    """What becomes of what tasks write."""
+    if not capture:
+        return OutputMode.PLAIN
+    if echo is None:
+        # An inline task runs where its caller waits: there its output is looked for, and a debugger's prompt as well.
+        echo = isinstance(executor, InlineExecutor) or not in_kernel()
+    return OutputMode.ECHO if echo else OutputMode.OWN
+
+
+def executor_of(executor: str | Executor, clock: Clock) -> Executor:
+    """The executor a caller names or has made.
+
+    Raises:
+        ConfigurationError: For anything else.
+    """
+    if not isinstance(executor, str):
+        if isinstance(executor, type) or not callable(getattr(executor, "launch", None)):
+            raise ConfigurationError(
+                f"executor must be a name ({', '.join(_EXECUTORS)}) or an executor that was made, as in "
+                f"executor=ThreadExecutor(), got {executor!r}"
+            )
+        return executor
+    if executor not in _EXECUTORS:
+        close = difflib.get_close_matches(executor, _EXECUTORS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ConfigurationError(
+            f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r:.100}{hint}"
+        )
+    return _EXECUTORS[executor](clock.monotonic)

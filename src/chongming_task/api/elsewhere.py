@@ -1,0 +1,155 @@
+"""Records that are not in this controller's memory: whose they are, and how a verb reaches them.
+
+One that another controller watches gets the verb as a command. One that nobody watches any more is taken over: the
+store lets exactly one controller do so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from chongming_task.api.link import EngineLink
+from chongming_task.api.submission import Submissions
+from chongming_task.core.commands import command_of, refused, trigger_of
+from chongming_task.core.policies import TaskPolicy
+from chongming_task.core.ports import Write
+from chongming_task.core.records import Command, TaskSnapshot
+from chongming_task.core.states import OCCUPIED
+from chongming_task.core.triggers import Asked, Forced, Orphaned
+from chongming_task.core.verbs import refusal
+from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreError, TaskError
+from chongming_task.runtime.engine import Order
+from chongming_task.runtime.ids import new_id
+from chongming_task.runtime.live import LiveTask, NoWork
+from chongming_task.runtime.ownership import Watchers
+
+__all__ = ["Elsewhere"]
+
+
+class Elsewhere:
+    """The way to records of other controllers, living and gone.
+
+    Args:
+        link: To this controller's engine and store.
+        submissions: Knows what can be run here.
+        owner: What this controller calls itself.
+        lease_seconds: How long a controller that says nothing is taken to live.
+    """
+
+    def __init__(self, link: EngineLink, submissions: Submissions, owner: str, lease_seconds: float) -> None:
+        self._link = link
+        self._submissions = submissions
+        self._owner = owner
+        self._lease_seconds = lease_seconds
+
+    def reach(self, task_id: str, trigger: Asked | Forced) -> LiveTask | None:
+        """Bring a record that nobody else watches here, or send the verb to whoever watches it.
+
+        Returns:
+            The record, to which the verb can be applied here now: hold on to it meanwhile. None: the verb is on its way.
+
+        Raises:
+            InvalidTransition: When the record, as it is stored, refuses the verb.
+            UnknownTask: When there is none.
+            StoreError: When the store cannot be asked.
+        """
+        task = self._link.snapshot(task_id)
+        if isinstance(trigger, Asked) and (no := refusal(task, trigger.verb, force=trigger.force)) is not None:
+            raise no
+        if task.owner != self._owner and self.watchers().watch(task):
+            self._link.store.submit_command(command_of(new_id(), task_id, trigger, self._link.engine.clock.now()))
+            return None
+        return self._bring_here(task)
+
+    def watchers(self) -> Watchers:
+        """Who watches records at this moment."""
+        return Watchers(self._link.store.owner_leases(), self._link.engine.clock.now(), self._lease_seconds)
+
+    def _bring_here(self, task: TaskSnapshot) -> LiveTask:
+        taken = self.take_over([task])
+        if not taken:
+            found = self._link.snapshot(task.task_id)
+            raise ConcurrencyConflict(
+                task.task_id, expected=task.status_version, found=found.status_version, owner=found.owner
+            )
+        held = task.live or task.status in OCCUPIED
+        self._link.engine.adopt(taken[0], [self.orphaned(task)] if held else ())
+        return self._link.find(task.task_id) or taken[0]
+
+    def orphaned(self, task: TaskSnapshot) -> Orphaned:
+        """What has happened to a record nobody watches."""
+        return Orphaned(self._owner, f"its process ({task.owner or 'unknown'}) is gone", task.owner)
+
+    def take_over(self, tasks: Sequence[TaskSnapshot]) -> list[LiveTask]:
+        """Make records this controller's, in one transaction; nothing else about them changes.
+
+        Returns:
+            Those that are ours now, ready for the engine. Of the others, somebody else was quicker.
+        """
+        self._link.announce()
+        ours = [task.evolve({"owner": self._owner}) for task in tasks]
+        store = self._link.store
+        conflicts = store.commit(
+            [Write(mine, mine.status_version, expect_owner=task.owner) for task, mine in zip(tasks, ours, strict=True)]
+        )
+        lost = {conflict.task_id for conflict in conflicts}
+        return [self.live(task) for task in ours if task.task_id not in lost]
+
+    def bury(self) -> None:
+        """Answer what was asked of controllers that are gone, and forget them."""
+        store, now = self._link.store, self._link.engine.clock.now()
+        living = self.watchers().living
+        gone = {lease.owner for lease in store.owner_leases()} - living.keys()
+        for owner in gone:
+            store.release_commands(owner)
+        answer = refused(TaskError("the process that watched this record is gone, and has not heard this; ask again"))
+        while gone and (left := store.claim_commands(self._owner, now=now, lease_seconds=60.0, records_of=gone)):
+            for command in left:
+                store.complete_command(command.id, self._owner, now=now, outcome=answer)
+        for owner in gone:
+            store.release_buckets(owner)
+            store.release_owner(owner)
+
+    def live(self, task: TaskSnapshot) -> LiveTask:
+        """A stored record for the engine; with what to run, where that is known here."""
+        try:
+            newest = self._link.store.output(task.task_id, limit=1)
+            return self._submissions.revive(task, seq=newest[-1].seq if newest else 0)
+        except NotRestartable as why:
+            return LiveTask(task, NoWork(str(why)), TaskPolicy(), stored_version=task.status_version)
+
+    def equip(self, live: LiveTask) -> None:
+        """Look again for what to run of a record that came here without: its task may be registered by now.
+
+        Raises:
+            NotRestartable: When it still cannot be run here.
+        """
+        if isinstance(live.work, NoWork):
+            self._link.engine.equip(live, self._submissions.revive(live.snapshot))
+
+    def follow(self) -> None:
+        """Bring the handles of records that others have taken over up to date.
+
+        Raises:
+            StoreError: When the store cannot be asked.
+        """
+        for task_id, live in list(self._link.engine.index.elsewhere.items()):
+            task = self._link.store.get(task_id)
+            if task is not None and task != live.snapshot:
+                self._link.engine.show(live, task)
+
+    def take(self, command: Command) -> None:
+        """Carry out what another process asks."""
+        try:
+            trigger = trigger_of(command)
+            live = self._link.find(command.task_id) or self._bring_here(self._link.snapshot(command.task_id))
+            with suppress(NotRestartable):  # the engine refuses the verb, if it would run the task
+                self.equip(live)
+        except StoreError:  # not its fault: it is taken again
+            raise
+        except TaskError as error:
+            now = self._link.engine.clock.now()
+            self._link.store.complete_command(command.id, self._owner, now=now, outcome=refused(error))
+        else:
+            self._link.engine.obey(Order(command.id, self._owner, live, trigger))

@@ -1,0 +1,190 @@
+"""Speaks for a controller on a store that others share: keeps its leases, and takes in what they ask of its records.
+
+It works beside the engine, so that a slow store delays neither, and it changes no record: what others ask is handed to
+the engine like any caller's verb.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import timedelta
+
+from chongming_task.core.ports import Clock, TaskStore
+from chongming_task.core.records import Command, OwnerLease
+from chongming_task.errors import ConfigurationError, StoreError
+from chongming_task.runtime.ownership import Watchers, this_process
+
+__all__ = ["Steward"]
+
+_logger = logging.getLogger("chongming_task.store")
+_REST_SECONDS = 1.0  # a store that failed is left alone for so long
+_PAUSE_SECONDS = 0.02  # between two looks: under load the store changes all the time
+_COMMAND_SECONDS = 10.0  # a command is ours for so long
+_REMEMBERED = 10_000  # commands that were taken
+
+
+class Steward:
+    """One controller's word to the others.
+
+    Args:
+        store: Where they meet.
+        owner: What the controller calls itself.
+        buckets: Those it takes; None: all, and no lease on any.
+        lease_seconds: How long it is taken to live without being heard of.
+        clock: Time.
+        take: Carries out a command; must answer it, by ``complete_command`` or with the change it makes. Called once
+            for each.
+        follow: Looks at records that others have taken over; called whenever the store may have changed.
+    """
+
+    def __init__(
+        self,
+        store: TaskStore,
+        *,
+        owner: str,
+        buckets: frozenset[int] | None,
+        lease_seconds: float,
+        clock: Clock,
+        take: Callable[[Command], None],
+        follow: Callable[[], None],
+    ) -> None:
+        self.held: frozenset[int] = frozenset()  # the buckets that are this controller's now
+        self._store = store
+        self._owner = owner
+        self._buckets = buckets
+        self._lease_seconds = lease_seconds
+        self._clock = clock
+        self._take = take
+        self._follow = follow
+        self._taken: OrderedDict[str, None] = OrderedDict()
+        self._renew_at = float("-inf")  # monotonic
+        self._failed = False
+        self._told_missing: frozenset[int] = frozenset()
+        self._closing = threading.Event()
+        self._leasing = threading.Lock()
+        self._gone = False
+        self._thread: threading.Thread | None = None
+
+    def announce(self) -> None:
+        """Take the leases for the first time. A store that fails is tried again by itself.
+
+        Raises:
+            ConfigurationError: When another process goes by the same name.
+        """
+        try:
+            leases = self._store.owner_leases()
+            known = Watchers(leases, self._clock.now()).living.get(self._owner)
+            if known is not None and known.process != this_process():
+                raise ConfigurationError(
+                    f"the owner {self._owner!r} is another controller on this store, in the process {known.process}; "
+                    "give this one a name of its own, or leave owner= away"
+                )
+            self.renew()
+        except StoreError as error:
+            _logger.warning("the controller could not be announced in its store: %s", error)
+
+    def turn(self) -> bool:
+        """Do what is due now; whether a command was taken.
+
+        Raises:
+            StoreError: When the store cannot be asked.
+        """
+        if self._clock.monotonic() >= self._renew_at:
+            self.renew()
+        self._follow()
+        now = self._clock.now()
+        found = self._store.claim_commands(
+            self._owner, now=now, lease_seconds=_COMMAND_SECONDS, records_of={self._owner}
+        )
+        # One that is taken again was not answered within its lease: the answer waits for the store, as the change does.
+        new = [command for command in found if command.id not in self._taken]
+        for command in new:
+            self._take(command)
+            self._remember(command.id)
+        return bool(new)
+
+    def _remember(self, command_id: str) -> None:
+        self._taken[command_id] = None
+        if len(self._taken) > _REMEMBERED:
+            self._taken.popitem(last=False)
+
+    def renew(self) -> None:
+        """Prolong the controller's leases.
+
+        Raises:
+            StoreError: When the store cannot do it.
+        """
+        until = self._clock.now() + timedelta(seconds=self._lease_seconds)
+        buckets = None if self._buckets is None else tuple(sorted(self._buckets))
+        with self._leasing:
+            if self._gone:
+                return
+            self._store.renew_owner(OwnerLease(self._owner, this_process(), until, buckets))
+            if self._buckets is not None:
+                self._claim_buckets(self._buckets)
+        self._renew_at = self._clock.monotonic() + self._lease_seconds / 3
+
+    def _claim_buckets(self, wanted: frozenset[int]) -> None:
+        """Take the wanted buckets; one whose holder is gone is taken from it before its lease is over."""
+        now = self._clock.now()
+        held = self._store.claim_buckets(self._owner, wanted, now=now, lease_seconds=self._lease_seconds)
+        missing = wanted - held
+        if missing:
+            living = Watchers(self._store.owner_leases(), now).living
+            gone = {lease.owner for lease in self._store.bucket_leases() if lease.bucket in missing} - living.keys()
+            for owner in gone:
+                self._store.release_buckets(owner, missing)
+            if gone:
+                held = self._store.claim_buckets(self._owner, wanted, now=now, lease_seconds=self._lease_seconds)
+                missing = wanted - held
+        self.held = held
+        if missing - self._told_missing:
+            _logger.warning("buckets %s are held by another controller; see audit_buckets()", sorted(missing))
+        self._told_missing = missing
+
+    # by itself
+
+    def start(self) -> None:
+        """Turn by itself from now on."""
+        self._thread = threading.Thread(target=self._run, name="chongming-steward", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        """Turn until ``stop``, whenever the store changes or a lease is due."""
+        mark: int | None = None
+        while not self._closing.is_set():
+            try:
+                mark = self._store.wait_for_change(0, mark)
+                self.turn()
+                self._failed = False
+                patience = max(self._renew_at - self._clock.monotonic(), 0.0)
+                self._store.wait_for_change(patience, mark)
+            except Exception as error:  # whatever the store raises: the controller goes on, and this is told once
+                if not self._failed and not self._closing.is_set():
+                    self._failed = True
+                    _logger.warning("the store could not be asked for commands: %s: %s", type(error).__name__, error)
+                self._closing.wait(_REST_SECONDS)
+            else:
+                self._closing.wait(_PAUSE_SECONDS)
+
+    def stop(self) -> None:
+        """Take in nothing more; the leases stay until ``close``."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Give the leases back, so that the others know at once that this controller is gone."""
+        self.stop()
+        with self._leasing:
+            self._gone = True
+            try:
+                if self._buckets is not None:
+                    self._store.release_buckets(self._owner)
+                self._store.release_commands(self._owner)
+                self._store.release_owner(self._owner)
+            except Exception as error:  # they run out by themselves
+                _logger.warning("the controller's leases could not be given back: %s: %s", type(error).__name__, error)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_REST_SECONDS)
