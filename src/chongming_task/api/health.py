@@ -39,7 +39,8 @@ class Health(NamedTuple):
         else:
             said = f"{_changes(self.behind)}: the store has failed since {self._since} ({self.last_failure})"
             if self.next_try_at is not None:
-                said += f"; next try in {max((self.next_try_at - self.at).total_seconds(), 0):.0f} s"
+                left = max((self.next_try_at - self.at).total_seconds(), 0.0)
+                said += f"; next try in {left:.{0 if left >= 1 else 1}f} s"
         if self.desynced:
             more = len(self.desynced) - _NAMED
             named = ", ".join(self.desynced[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -30,6 +30,10 @@ AT = datetime(2030, 1, 1, 10, 31, 9, tzinfo=UTC)
             "12 changes wait: the store has failed since 10:31:05 UTC (StoreError: disk full); next try in 4 s",
         ),
         (
+            Health(False, AT, 1, AT, "StoreError: disk full", AT + timedelta(seconds=0.25)),
+            "1 change waits: the store has failed since 10:31:09 UTC (StoreError: disk full); next try in 0.2 s",
+        ),
+        (
             Health(False, AT, 0, AT - timedelta(days=1), "StoreError: disk full"),
             "no change waits: the store has failed since 2029-12-31 10:31:09 UTC (StoreError: disk full)",
         ),
@@ -38,7 +42,7 @@ AT = datetime(2030, 1, 1, 10, 31, 9, tzinfo=UTC)
             "the store takes everything else; not stored any more: a, b, c and 1 more",
         ),
     ],
-    ids=["well", "failing", "failing for long", "desynced"],
+    ids=["well", "failing", "failing for a moment", "failing for long", "desynced"],
 )
 def test_it_is_told_in_a_sentence(health, sentence):
     """For a log line or a panel."""
