@@ -106,7 +106,7 @@ def test_verbs_of_others_do_not_take_the_task_away(inline):
 
     handle = inline.submit(work)
     assert handle.result(PATIENCE) == "done"
-    assert outcomes[:2] == [None, None]
+    assert outcomes[:2] == [True, True]
     assert isinstance(outcomes[2], InvalidTransition)
 
 

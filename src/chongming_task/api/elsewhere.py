@@ -47,7 +47,7 @@ class Elsewhere:
         """Bring a record that nobody else watches here, or send the verb to whoever watches it.
 
         Returns:
-            The record, to which the verb can be applied here now: hold on to it meanwhile. None: the verb is on its way.
+            The record, to which the verb can be applied here now, as long as it is held. None: the verb is on its way.
 
         Raises:
             InvalidTransition: When the record, as it is stored, refuses the verb.

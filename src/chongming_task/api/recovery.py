@@ -156,8 +156,8 @@ class Recovery:
         Only controllers that were made with ``owned_buckets`` divide them; as long as there is none, nothing is wrong.
 
         Example:
-            >>> from chongming_task import Controller
-            >>> with Controller(owned_buckets=range(0, 60)) as controller:
+            >>> from chongming_task import Controller, MemoryTaskStore
+            >>> with Controller(MemoryTaskStore(), owned_buckets=range(0, 60)) as controller:
             ...     controller.audit_buckets().holes
             (60, 61, 62, 63)
         """

@@ -20,10 +20,15 @@ class AttemptWatch:
 
     launched: float
     started: float | None = None  # user code began
+    held_before: float = 0.0  # seconds held until then: they are no part of its time
     held_since: float | None = None  # paused at a checkpoint since then
     held_seconds: float = 0.0  # in earlier pauses
     resumed: float | None = None  # the end of the last pause
     overdue: bool = False  # told that its time is up
+
+    def start(self, now: float) -> None:
+        """User code begins."""
+        self.started, self.held_before = now, self.held_seconds
 
     def hold(self, now: float) -> None:
         """The pause came true."""
@@ -64,7 +69,8 @@ def next_limit(
         return None if timeout.start is None else (watch.launched + timeout.start, FailureKind.TIMEOUT_START)
     found: list[tuple[float, FailureKind]] = []
     if timeout.per_attempt is not None:
-        found.append((watch.started + timeout.per_attempt + watch.held_seconds, FailureKind.TIMEOUT_ATTEMPT))
+        held = watch.held_seconds - watch.held_before
+        found.append((watch.started + timeout.per_attempt + held, FailureKind.TIMEOUT_ATTEMPT))
     if timeout.idle is not None:
         beat = max(watch.started, last_checkpoint or 0.0, watch.resumed or 0.0)
         found.append((beat + timeout.idle, FailureKind.TIMEOUT_IDLE))

@@ -472,4 +472,4 @@ class Engine:
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""
-        self.journal.flush(self.clock.monotonic())
+        self.journal.finish(self.clock.monotonic())

@@ -120,7 +120,7 @@ class Supervisor:
     def started(self, live: LiveTask, attempt: int) -> None:
         """User code begins: the start limit is met, the others begin to run."""
         if live.watch is not None and live.watch.started is None and attempt == live.draft.attempt:
-            live.watch.started = self._clock.monotonic()
+            live.watch.start(self._clock.monotonic())
             self.time_limits(live)
 
     def let_go(self, live: LiveTask, *, give_up: bool) -> None:

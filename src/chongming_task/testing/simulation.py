@@ -185,6 +185,23 @@ class Simulation:
     def _fail(self) -> str | None:
         return self._worker(lambda worker: worker.fail(RuntimeError("simulated")))
 
+    def _nap(self) -> str | None:
+        """A worker is held for a while at its next checkpoint, and nobody is late."""
+        if not self.executor.running:
+            return None
+        worker = self.dice.choice(self.executor.running)
+        task_id = worker.request.task_id
+        for verb in (Verb.PAUSE, Verb.RESUME):
+            self.engine.ask([task_id], Asked(verb, window=30.0), lambda answers: None)
+            self.driver.settle()
+            worker.checkpoint()
+            while waiting := self.executor.waiting:
+                self.executor.hand_over(waiting[0])
+            self.driver.settle()
+            self._advance(self.dice.choice((0.1, 4.0, 30.0)) if verb is Verb.PAUSE else 0.1)
+            self.driver.settle()
+        return self._name(task_id)
+
     def _worker(self, act: Callable[[ManualExecution], None]) -> str | None:
         running = self.executor.running
         if not running:
@@ -353,6 +370,7 @@ _ACTIONS: dict[str, float] = {
     "progress": 3,
     "finish": 3,
     "fail": 3,
+    "nap": 1,
     "deliver": 20,
     "deliver_twice": 2,
     "pass_time": 6,

@@ -121,3 +121,15 @@ def test_pauses_move_the_limit_by_exactly_their_length(gaps, per_attempt):
     assert due is not None
     assert due[0] - now == pytest.approx(per_attempt - ran)
     assert watch.seconds(now) - watch.paused_seconds(now) == pytest.approx(ran)
+
+
+def test_what_was_held_before_it_began_is_no_part_of_its_time():
+    """A worker that was held on its way to user code has its whole limit from there."""
+    watch = AttemptWatch(launched=0.0)
+    watch.hold(1.0)
+    watch.go_on(5.0)
+    watch.start(6.0)
+    assert next_limit(Timeout(per_attempt=9), watch, None) == (15.0, FailureKind.TIMEOUT_ATTEMPT)
+    watch.hold(7.0)
+    watch.go_on(9.0)
+    assert next_limit(Timeout(per_attempt=9), watch, None) == (17.0, FailureKind.TIMEOUT_ATTEMPT)
