@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from chongming_task.core.output import OutputMode
-from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
-from chongming_task.core.ports import Clock, Executor, TaskStore
+from chongming_task.core.policies import ConcurrencyPolicy
+from chongming_task.core.ports import Clock, Executor
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.place import in_kernel
 
-__all__ = ["NUM_BUCKETS", "buckets_of", "executor_of", "limits_of", "output_mode_of", "owned_of"]
-
-NUM_BUCKETS = "num_buckets"
-"""What a deployment's number of buckets is called in its store."""
+__all__ = ["executor_of", "limits_of", "output_mode_of"]
 
 
 def _process(monotonic: Callable[[], float]) -> Executor:
@@ -31,38 +27,6 @@ _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "process": _process,
     "inline": InlineExecutor,
 }
-
-
-def buckets_of(policy: Any, store: TaskStore) -> BucketPolicy:
-    """The deployment's buckets, on which all controllers on a store agree.
-
-    Args:
-        policy: What the caller says; None: as the store has it, else the default.
-        store: Where it is written down; the first to come decides.
-
-    Raises:
-        ConfigurationError: For something else than a policy, or another number than the store's.
-    """
-    if policy is None:
-        fixed = store.meta().get(NUM_BUCKETS)
-        return BucketPolicy() if fixed is None else BucketPolicy(int(fixed))
-    if not isinstance(policy, BucketPolicy):
-        raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {policy!r:.100}")
-    store.fix_meta(NUM_BUCKETS, str(policy.num_buckets))
-    return policy
-
-
-def owned_of(owned: Iterable[int] | None, buckets: BucketPolicy, store: TaskStore) -> frozenset[int] | None:
-    """The buckets a controller takes; None: all.
-
-    Raises:
-        ConfigurationError: When one is outside ``range(num_buckets)``.
-    """
-    if owned is None:
-        return None
-    found = buckets.checked(owned)
-    store.fix_meta(NUM_BUCKETS, str(buckets.num_buckets))
-    return found
 
 
 def limits_of(

@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from chongming_task.api.assembly import buckets_of, executor_of, limits_of, output_mode_of, owned_of
+from chongming_task.api.assembly import executor_of, limits_of, output_mode_of
+from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
@@ -134,8 +135,7 @@ class Controller(Steering, Queries, Recovery):
         self._executor = executor_of(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
         held = open_store(store)
-        self._buckets = buckets_of(bucket_policy, held)
-        self._owned = owned_of(owned_buckets, self._buckets, held)
+        self._buckets = Buckets(bucket_policy, owned_buckets, held)
         self._submissions = Submissions(
             self.registry,
             self._clock,
@@ -143,29 +143,28 @@ class Controller(Steering, Queries, Recovery):
             owner=self.owner,
             concurrency=limits,
             buckets=self._buckets,
-            owned=self._owned,
             results=self._values.policy,
             artifacts=self._values.artifacts,
             output=output_mode_of(capture, echo, self._executor),
         )
         ready = ReadyQueue(limits.max_parallel)
-        for key, size in limit_keys(limits, self._buckets).items():
+        for key, size in limit_keys(limits, self._buckets.policy).items():
             ready.set_limit(key, size)
         engine = Engine(held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
         self._link = EngineLink(engine, ThreadDriver() if driver is None else driver)
         self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
         self._link.driver.start(engine)
         if store is not None:  # others can meet it there
-            self._link.steward = Steward(
+            self._link.steward = self._buckets.steward = Steward(
                 held,
                 owner=self.owner,
-                buckets=self._owned,
+                buckets=self._buckets.owned,
                 lease_seconds=lease_seconds,
                 clock=self._clock,
                 take=self._elsewhere.take,
                 follow=self._elsewhere.follow,
             )
-            if self._owned is not None:
+            if self._buckets.owned is not None:
                 self._link.announce()
         self._captures = capture
         if capture:

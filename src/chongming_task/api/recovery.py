@@ -9,9 +9,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from chongming_task.api.buckets import Buckets
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.link import EngineLink
-from chongming_task.core.policies import BucketPolicy
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import OCCUPIED, TERMINAL, RequestedAction, TaskStatus, Verb
@@ -74,8 +74,7 @@ class Recovery:
     owner: str
     _link: EngineLink
     _elsewhere: Elsewhere
-    _owned: frozenset[int] | None
-    _buckets: BucketPolicy
+    _buckets: Buckets
 
     def reconcile(self, *, on_orphan: OnOrphan = "mark", dry_run: bool = False) -> ReconcileReport:
         """Tell the truth about records whose controller is gone: call it once when a program begins.
@@ -127,11 +126,11 @@ class Recovery:
     def _sorted(self) -> tuple[list[TaskSnapshot], list[str]]:
         """The records nobody watches, and the ids of the others."""
         open_ones = self._link.store.query(TaskQuery(status=_OPEN))
-        watchers, mine = self._elsewhere.watchers(), self._link.engine.tasks
+        watchers, mine, owned = self._elsewhere.watchers(), self._link.engine.tasks, self._buckets.owned
         orphans: list[TaskSnapshot] = []
         watched: list[str] = []
         for task in open_ones:
-            if self._owned is not None and task.bucket is not None and task.bucket not in self._owned:
+            if owned is not None and task.bucket is not None and task.bucket not in owned:
                 continue
             if task.task_id in mine or (task.owner != self.owner and watchers.watch(task)):
                 watched.append(task.task_id)
@@ -164,7 +163,9 @@ class Recovery:
         self._link.sync()
         living = self._elsewhere.watchers().living.values()
         owners = {lease.owner: lease.buckets for lease in living if lease.buckets is not None}
-        takers: dict[int, list[str]] = {bucket: [] for bucket in range(self._buckets.num_buckets if owners else 0)}
+        takers: dict[int, list[str]] = {
+            bucket: [] for bucket in range(self._buckets.policy.num_buckets if owners else 0)
+        }
         for owner, buckets in sorted(owners.items()):
             for bucket in buckets:
                 takers.setdefault(bucket, []).append(owner)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from chongming_task.api.buckets import Buckets
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.task import TaskSpec, checked_name, checked_priority, checked_tags, spec_of
 from chongming_task.core.inputs import Inputs, inputs_from, stored_inputs
@@ -60,7 +61,6 @@ class Submissions:
         owner: The controller's process.
         concurrency: Limits and the default priority.
         buckets: Where keys fall.
-        owned: The buckets of this controller; None for all.
         results: What becomes of return values, where the task does not say.
         artifacts: The folder of all attempts' files.
         output: What becomes of what tasks write, where the task does not say.
@@ -74,8 +74,7 @@ class Submissions:
         *,
         owner: str,
         concurrency: ConcurrencyPolicy,
-        buckets: BucketPolicy,
-        owned: frozenset[int] | None,
+        buckets: Buckets,
         results: ResultPolicy,
         artifacts: str,
         output: OutputMode,
@@ -86,7 +85,6 @@ class Submissions:
         self._owner = owner
         self._concurrency = concurrency
         self._buckets = buckets
-        self._owned = owned
         self._results = results
         self._artifacts = artifacts
         self._output = output
@@ -136,7 +134,7 @@ class Submissions:
         try:
             inputs = inputs_from(snapshot.inputs)
             spec = self._registered(snapshot.spec_name)
-            self._check_owned(snapshot.bucket, f"its bucket_key {snapshot.bucket_key!r}", "retry it")
+            self._buckets.check(snapshot.bucket, f"its bucket_key {snapshot.bucket_key!r}", "retry it")
             policy = _policy_of(spec, snapshot.max_attempts, inputs.timeout)
             _check_inputs(spec, inputs)
             work = self._work(spec, inputs.args, inputs.kwargs)
@@ -156,7 +154,7 @@ class Submissions:
 
     def _described(self, spec: TaskSpec, policy: TaskPolicy, options: Options) -> TaskSnapshot:
         """The new record, by what the task and the submission say."""
-        bucket = self._bucket(options.bucket_key)
+        bucket = self._buckets.of(options.bucket_key)
         return TaskSnapshot(
             task_id=new_id(),
             name=spec.name if options.name is None else checked_name(options.name),
@@ -200,22 +198,6 @@ class Submissions:
             if value is not None:
                 return checked_priority(value)
         return self._concurrency.priority
-
-    def _bucket(self, key: str | None) -> int | None:
-        if key is None:
-            return None
-        if not isinstance(key, str):
-            raise ConfigurationError(f"bucket_key must be text, got {key!r}")
-        bucket = self._buckets.bucket_for(key)
-        self._check_owned(bucket, f"bucket_key {key!r}", "submit it")
-        return bucket
-
-    def _check_owned(self, bucket: int | None, key: str, verb: str) -> None:
-        if bucket is not None and self._owned is not None and bucket not in self._owned:
-            raise ConfigurationError(
-                f"{key} falls into bucket {bucket}, which this controller does not own; "
-                f"{verb} where that bucket is owned"
-            )
 
     def _needs(self, tags: frozenset[str], bucket: int | None) -> tuple[tuple[str, Any], ...]:
         limits = self._concurrency.limits

@@ -51,7 +51,8 @@ class Steward:
         take: Callable[[Command], None],
         follow: Callable[[], None],
     ) -> None:
-        self.held: frozenset[int] = frozenset()  # the buckets that are this controller's now
+        self._held: frozenset[int] = frozenset()  # the buckets that are this controller's now
+        self._held_until = float("-inf")  # monotonic: others may take them then
         self._store = store
         self._owner = owner
         self._buckets = buckets
@@ -85,6 +86,10 @@ class Steward:
             self.renew()
         except StoreError as error:
             _logger.warning("the controller could not be announced in its store: %s", error)
+
+    def holds(self, bucket: int) -> bool:
+        """Whether a bucket is this controller's alone, for sure."""
+        return bucket in self._held and self._clock.monotonic() < self._held_until
 
     def turn(self) -> bool:
         """Do what is due now; whether a command was taken.
@@ -129,7 +134,7 @@ class Steward:
 
     def _claim_buckets(self, wanted: frozenset[int]) -> None:
         """Take the wanted buckets; one whose holder is gone is taken from it before its lease is over."""
-        now = self._clock.now()
+        now, began = self._clock.now(), self._clock.monotonic()
         held = self._store.claim_buckets(self._owner, wanted, now=now, lease_seconds=self._lease_seconds)
         missing = wanted - held
         if missing:
@@ -140,7 +145,7 @@ class Steward:
             if gone:
                 held = self._store.claim_buckets(self._owner, wanted, now=now, lease_seconds=self._lease_seconds)
                 missing = wanted - held
-        self.held = held
+        self._held, self._held_until = held, began + self._lease_seconds
         if missing - self._told_missing:
             _logger.warning("buckets %s are held by another controller; see audit_buckets()", sorted(missing))
         self._told_missing = missing
