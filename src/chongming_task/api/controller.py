@@ -163,6 +163,7 @@ class Controller(Steering, Queries, Recovery):
                 clock=self._clock,
                 take=self._elsewhere.take,
                 follow=self._elsewhere.follow,
+                doubt=engine.reaffirm,
             )
             if self._buckets.owned is not None:
                 self._link.announce()

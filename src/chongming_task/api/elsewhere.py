@@ -6,6 +6,7 @@ store lets exactly one controller do so.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -15,7 +16,7 @@ from chongming_task.core.commands import command_of, refused, trigger_of
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.ports import Write
 from chongming_task.core.records import Command, TaskSnapshot
-from chongming_task.core.states import OCCUPIED
+from chongming_task.core.states import OCCUPIED, TaskStatus
 from chongming_task.core.triggers import Asked, Forced, Orphaned
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreError, TaskError
@@ -25,6 +26,8 @@ from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.ownership import Watchers
 
 __all__ = ["Elsewhere"]
+
+_GOES_ON = frozenset({TaskStatus.QUEUED, TaskStatus.RETRY_WAIT})  # by itself, when nobody asks
 
 
 class Elsewhere:
@@ -42,6 +45,8 @@ class Elsewhere:
         self._submissions = submissions
         self._owner = owner
         self._lease_seconds = lease_seconds
+        # Between taking records over and handing them to the engine with what is to become of them.
+        self.taking = threading.Lock()
 
     def reach(self, task_id: str, trigger: Asked | Forced) -> LiveTask | None:
         """Bring a record that nobody else watches here, or send the verb to whoever watches it.
@@ -57,29 +62,49 @@ class Elsewhere:
         task = self._link.snapshot(task_id)
         if isinstance(trigger, Asked) and (no := refusal(task, trigger.verb, force=trigger.force)) is not None:
             raise no
-        if task.owner != self._owner and self.watchers().watch(task):
+        if task.owner != self._owner and (watchers := self.watchers()).watch(task):
             self._link.store.submit_command(command_of(new_id(), task_id, trigger, self._link.engine.clock.now()))
+            if task.owner in watchers.living:
+                self._listen_for(task.owner)
             return None
-        return self._bring_here(task)
+        with self.taking:
+            return self._bring_here(task)
+
+    def _listen_for(self, owner: str) -> None:
+        """Hear what an owner was asked, if it has gone just now.
+
+        As long as it lives it hears that itself, or answers it when it is closed. One that was gone before the command
+        was there does not, and whoever has taken its records over may have looked for commands before.
+        """
+        if self._link.steward is not None and owner not in self.watchers().living:
+            self._link.announce()
+            self._link.steward.hear(owner)
 
     def watchers(self) -> Watchers:
         """Who watches records at this moment."""
         return Watchers(self._link.store.owner_leases(), self._link.engine.clock.now(), self._lease_seconds)
 
     def _bring_here(self, task: TaskSnapshot) -> LiveTask:
+        """Take a record over, and watch it; under ``taking``."""
+        if (held := self._link.find(task.task_id)) is not None:  # a reconciliation has brought it
+            return held
         taken = self.take_over([task])
         if not taken:
             found = self._link.snapshot(task.task_id)
             raise ConcurrencyConflict(
                 task.task_id, expected=task.status_version, found=found.status_version, owner=found.owner
             )
-        held = task.live or task.status in OCCUPIED
-        self._link.engine.adopt(taken[0], [self.orphaned(task)] if held else ())
+        lost = task.live or task.status in OCCUPIED
+        stuck = task.status in _GOES_ON and isinstance(taken[0].work, NoWork)  # it would start, and cannot
+        self._link.engine.adopt(taken[0], [self.orphaned(task)] if lost or stuck else ())
         return self._link.find(task.task_id) or taken[0]
 
     def orphaned(self, task: TaskSnapshot) -> Orphaned:
         """What has happened to a record nobody watches."""
-        return Orphaned(self._owner, f"its process ({task.owner or 'unknown'}) is gone", task.owner)
+        # Its attempt tells better who ran it: its owner may be one that had taken it over, and died before it said so.
+        attempts = self._link.store.attempts(task.task_id) if task.live else []
+        owner = attempts[-1].owner if attempts else task.owner
+        return Orphaned(self._owner, f"its process ({owner or 'unknown'}) is gone", owner)
 
     def take_over(self, tasks: Sequence[TaskSnapshot]) -> list[LiveTask]:
         """Make records this controller's, in one transaction; nothing else about them changes.
@@ -143,7 +168,10 @@ class Elsewhere:
         """Carry out what another process asks."""
         try:
             trigger = trigger_of(command)
-            live = self._link.find(command.task_id) or self._bring_here(self._link.snapshot(command.task_id))
+            live = self._link.find(command.task_id)
+            if live is None:
+                with self.taking:
+                    live = self._bring_here(self._link.snapshot(command.task_id))
             with suppress(NotRestartable):  # the engine refuses the verb, if it would run the task
                 self.equip(live)
         except StoreError:  # not its fault: it is taken again

@@ -108,15 +108,16 @@ class Recovery:
         self._link.check_open()
         self._link.sync()
         orphans, watched = self._sorted()
-        lives = [self._elsewhere.live(task) for task in orphans] if dry_run else self._elsewhere.take_over(orphans)
         found: dict[Fate, list[str]] = {fate: [] for fate in Fate}
         before = {task.task_id: task for task in orphans}
-        for live in lives:
-            task = before.pop(live.snapshot.task_id)
-            fate = fate_of(task, runnable=not isinstance(live.work, NoWork), requeue=on_orphan == "requeue")
-            found[fate].append(task.task_id)
-            if not dry_run:
-                self._link.engine.adopt(live, self._triggers(task, fate))
+        with self._elsewhere.taking:  # what is asked of them meanwhile waits until they are here
+            lives = [self._elsewhere.live(task) for task in orphans] if dry_run else self._elsewhere.take_over(orphans)
+            for live in lives:
+                task = before.pop(live.snapshot.task_id)
+                fate = fate_of(task, runnable=not isinstance(live.work, NoWork), requeue=on_orphan == "requeue")
+                found[fate].append(task.task_id)
+                if not dry_run:
+                    self._link.engine.adopt(live, self._triggers(task, fate))
         self._link.sync()
         if not dry_run:
             self._elsewhere.bury()

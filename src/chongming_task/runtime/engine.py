@@ -23,6 +23,7 @@ from chongming_task.core.ports import (
     Report,
     TaskStore,
     Touch,
+    Write,
 )
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.rules import Step, step
@@ -150,6 +151,11 @@ class Engine:
         """Publish what the store says of a record that another controller has taken over."""
         self.inbox.put(self._take_news, live, task)
 
+    def reaffirm(self) -> None:
+        """Find out which records are still this controller's, by writing them as they are: others may have thought it
+        dead. It lets go of those that are not."""
+        self.inbox.put(self._take_doubt)
+
     def obey(self, order: Order) -> None:
         """Carry out a command of another process; the answer is stored with what it changes."""
         self.inbox.put(self._take_order, order)
@@ -238,6 +244,12 @@ class Engine:
         if self.index.elsewhere.get(task.task_id) is live:
             live.draft = task
             self.outbox.mark(live)
+
+    def _take_doubt(self) -> None:
+        for live in self.tasks.values():
+            task, held = live.draft, live.stored_version
+            if held is not None and task.status not in TERMINAL and not live.transitions:  # those are written anyway
+                self.journal.add([Write(task, held, expect_owner=task.owner)])
 
     def _take_equipment(self, live: LiveTask, found: LiveTask) -> None:
         live.work, live.policy, live.needs = found.work, found.policy, found.needs

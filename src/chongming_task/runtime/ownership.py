@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from chongming_task.core.records import OwnerLease, TaskSnapshot
+from chongming_task.core.states import TERMINAL
 
 __all__ = ["LEASE_SECONDS", "Watchers", "new_owner", "this_process"]
 
@@ -50,8 +51,11 @@ class Watchers:
         self._long_ago = now - timedelta(seconds=lease_seconds)
 
     def watch(self, task: TaskSnapshot) -> bool:
-        """Whether somebody watches a record. One whose owner has no lease is given the time to get one."""
-        return task.owner in self.living or (task.owner not in self._known and task.created_at > self._long_ago)
+        """Whether somebody watches a record. One whose owner has no lease is given the time to get one, unless it has
+        ended: then its owner has most likely been closed, and nothing is going on that could be disturbed."""
+        if task.owner in self.living:
+            return True
+        return task.owner not in self._known and task.status not in TERMINAL and task.created_at > self._long_ago
 
 
 def _lives(lease: OwnerLease, now: datetime) -> bool:

@@ -10,11 +10,12 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from chongming_task.core.commands import refused
 from chongming_task.core.ports import Clock, TaskStore
 from chongming_task.core.records import Command, OwnerLease
-from chongming_task.errors import ConfigurationError, StoreError
+from chongming_task.errors import ConfigurationError, ControllerClosed, StoreError
 from chongming_task.runtime.ownership import Watchers, this_process
 
 __all__ = ["Steward"]
@@ -38,6 +39,7 @@ class Steward:
         take: Carries out a command; must answer it, by ``complete_command`` or with the change it makes. Called once
             for each.
         follow: Looks at records that others have taken over; called whenever the store may have changed.
+        doubt: Finds out which records are still this controller's; called when its lease had run out.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Steward:
         clock: Clock,
         take: Callable[[Command], None],
         follow: Callable[[], None],
+        doubt: Callable[[], None],
     ) -> None:
         self._held: frozenset[int] = frozenset()  # the buckets that are this controller's now
         self._held_until = float("-inf")  # monotonic: others may take them then
@@ -60,8 +63,10 @@ class Steward:
         self._clock = clock
         self._take = take
         self._follow = follow
+        self._doubt = doubt
         self._taken: OrderedDict[str, None] = OrderedDict()
         self._renew_at = float("-inf")  # monotonic
+        self._leased_until = datetime.max.replace(tzinfo=UTC)  # no lease yet that could have run out
         self._failed = False
         self._told_missing: frozenset[int] = frozenset()
         self._closing = threading.Event()
@@ -100,10 +105,16 @@ class Steward:
         if self._clock.monotonic() >= self._renew_at:
             self.renew()
         self._follow()
+        return self.hear(self._owner)
+
+    def hear(self, owner: str) -> bool:
+        """Take what is asked of the records of an owner, this one or one that is gone; whether there was anything.
+
+        Raises:
+            StoreError: When the store cannot be asked.
+        """
         now = self._clock.now()
-        found = self._store.claim_commands(
-            self._owner, now=now, lease_seconds=_COMMAND_SECONDS, records_of={self._owner}
-        )
+        found = self._store.claim_commands(self._owner, now=now, lease_seconds=_COMMAND_SECONDS, records_of={owner})
         # One that is taken again was not answered within its lease: the answer waits for the store, as the change does.
         new = [command for command in found if command.id not in self._taken]
         for command in new:
@@ -122,7 +133,8 @@ class Steward:
         Raises:
             StoreError: When the store cannot do it.
         """
-        until = self._clock.now() + timedelta(seconds=self._lease_seconds)
+        now = self._clock.now()
+        until, late = now + timedelta(seconds=self._lease_seconds), self._leased_until < now
         buckets = None if self._buckets is None else tuple(sorted(self._buckets))
         with self._leasing:
             if self._gone:
@@ -130,7 +142,10 @@ class Steward:
             self._store.renew_owner(OwnerLease(self._owner, this_process(), until, buckets))
             if self._buckets is not None:
                 self._claim_buckets(self._buckets)
+        self._leased_until = until
         self._renew_at = self._clock.monotonic() + self._lease_seconds / 3
+        if late:
+            self._doubt()
 
     def _claim_buckets(self, wanted: frozenset[int]) -> None:
         """Take the wanted buckets; one whose holder is gone is taken from it before its lease is over."""
@@ -184,12 +199,27 @@ class Steward:
         self.stop()
         with self._leasing:
             self._gone = True
-            try:
-                if self._buckets is not None:
-                    self._store.release_buckets(self._owner)
-                self._store.release_commands(self._owner)
-                self._store.release_owner(self._owner)
-            except Exception as error:  # they run out by themselves
-                _logger.warning("the controller's leases could not be given back: %s: %s", type(error).__name__, error)
+        try:
+            if self._buckets is not None:
+                self._store.release_buckets(self._owner)
+            self._store.release_owner(self._owner)
+            self._join()
+            self._refuse_the_rest()
+        except Exception as error:  # they run out by themselves
+            _logger.warning("the controller's leases could not be given back: %s: %s", type(error).__name__, error)
+        finally:
+            self._join()
+
+    def _join(self) -> None:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_REST_SECONDS)
+
+    def _refuse_the_rest(self) -> None:
+        """Answer what was not heard any more. Whoever asks from here on sees that this controller is gone."""
+        outcome = refused(ControllerClosed("its controller was closed, and has not done this; ask again"))
+        self._store.release_commands(self._owner)
+        while left := self._store.claim_commands(
+            self._owner, now=self._clock.now(), lease_seconds=_COMMAND_SECONDS, records_of={self._owner}
+        ):
+            for command in left:
+                self._store.complete_command(command.id, self._owner, now=self._clock.now(), outcome=outcome)
