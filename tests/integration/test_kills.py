@@ -1,0 +1,128 @@
+"""Processes are killed while they work, command and take over; what was acknowledged is there, once, and true.
+
+CHONGMING_KILLS says how many workers are killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sqlite3
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chongming_task import Controller, SqliteTaskStore
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.states import TERMINAL
+from chongming_task.testing import check_audit
+from tests.support.forge import forge
+
+KILLS = int(os.environ.get("CHONGMING_KILLS", "20"))
+SCRIPT = Path(__file__).with_name("mortals.py")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(60 + 5 * KILLS)]
+
+
+@pytest.fixture
+def mortals():
+    """Starts processes of the script."""
+    with forge(SCRIPT) as made:
+        yield made
+
+
+def sound(path: Path) -> None:
+    """The file itself is whole."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def nothing_lost_or_doubled(store: SqliteTaskStore) -> None:
+    """Every step of every record is told once, in the trails as in the feed; while nobody writes."""
+    check_audit(store)
+    told = Counter((c.transition.task_id, c.transition.version) for c in store.changes(limit=10_000_000))
+    assert max(told.values()) == 1
+    assert len(told) == sum(task.status_version for task in store.query(TaskQuery()))
+
+
+def answered_once(store: SqliteTaskStore, acknowledged: set[str]) -> Counter[str]:
+    """Every command has an outcome, and is in the trail once if it has changed something, else not at all."""
+    tasks = store.query(TaskQuery())
+    commands = [command for task in tasks for command in store.commands(task.task_id)]
+    assert acknowledged <= {command.args["reason"] for command in commands}
+    open_ones = [command for command in commands if command.completed_at is None]
+    assert not open_ones, [(command, store.get(command.task_id)) for command in open_ones[:3]]
+    effects = Counter(edge.reason for task in tasks for edge in store.transitions(task.task_id))
+    for command in commands:
+        outcome = command.outcome
+        assert effects[command.args["reason"]] == int(outcome.get("acted", False)), command
+    return Counter(
+        "acted" if outcome.get("acted") else "nothing to do" if outcome["ok"] else outcome["error"]
+        for outcome in (command.outcome for command in commands)
+    )
+
+
+def test_processes_killed_at_any_moment_leave_the_truth(mortals, tmp_path):
+    """After each kill a new process takes over: what was acknowledged is in one state, and that state is true."""
+    path, dice = tmp_path / "runs.db", random.Random(11)
+    acknowledged: set[str] = set()
+    asked: set[str] = set()
+    fates: Counter[str] = Counter()
+    killed: Counter[str] = Counter()
+    commander = None
+    SqliteTaskStore(path).close()
+    for number in range(KILLS):
+        commander = commander or mortals.start("command", path, number)
+        worker = mortals.start("work", path, number)
+        for _ in range(dice.randrange(0, 60)):
+            acknowledged.add(worker.stdout.readline().strip())
+        time.sleep(dice.random() * 0.03)  # nothing is waited for: a moment like any other
+        acknowledged.update(worker.kill())
+        if dice.random() < 0.3:
+            asked.update(commander.kill())
+            commander = None
+            killed["commanders"] += 1
+        on_orphan = dice.choice(["mark", "requeue"])
+        if dice.random() < 0.3:
+            heir = mortals.start("take_over", path, on_orphan)
+            assert heir.readline() == "begins"
+            time.sleep(dice.random() * 0.1)  # as above
+            heir.kill()
+            killed["heirs"] += 1
+        heir = mortals.start("take_over", path, on_orphan)
+        assert heir.readline() == "begins"
+        report = json.loads(heir.readline())
+        fates.update({fate: len(ids) for fate, ids in report.items()})
+        every = [task_id for ids in report.values() for task_id in ids]
+        assert len(every) == len(set(every))
+        assert heir.readline() == "closed"
+        heirs = f":{heir.pid}:"
+        heir.wait()
+        sound(path)
+        with closing(SqliteTaskStore(path, read_only=True)) as store:
+            living = None if commander is None else f":{commander.pid}:"
+            for task_id in acknowledged:
+                task = store.get(task_id)
+                assert task is not None
+                assert task.status in TERMINAL or (living is not None and living in task.owner), task
+            for task_id in report["requeued"]:
+                assert any(e.trigger == "user:retry" and heirs in e.actor for e in store.transitions(task_id))
+            if commander is None:
+                nothing_lost_or_doubled(store)
+    if commander is not None:
+        asked.update(commander.kill())
+    with Controller(store=path) as controller:
+        controller.reconcile()
+    with closing(SqliteTaskStore(path)) as store:
+        nothing_lost_or_doubled(store)
+        check_audit(store, settled=True)
+        answers = answered_once(store, asked)
+        counts = {str(status): count for status, count in store.counts().items()}
+    print(f"\nkilled: {KILLS} workers, {dict(killed)}; {len(acknowledged)} records acknowledged, {counts}")
+    print(f"taken over: {dict(fates)}; {len(asked)} commands acknowledged, answers: {dict(answers)}")
+    assert {"lost", "cancelled", "requeued"} <= {fate for fate, count in fates.items() if count}
+    assert answers["acted"] > 0
