@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from chongming_task import Controller, SqliteTaskStore
-from chongming_task.core.query import TaskQuery
 from chongming_task.core.states import TERMINAL
 from chongming_task.testing import check_audit
+from tests.support.evidence import answered_once, answers_of, nothing_lost_or_doubled
 from tests.support.forge import forge
 
 KILLS = int(os.environ.get("CHONGMING_KILLS", "20"))
@@ -39,31 +39,6 @@ def sound(path: Path) -> None:
     """The file itself is whole."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-
-
-def nothing_lost_or_doubled(store: SqliteTaskStore) -> None:
-    """Every step of every record is told once, in the trails as in the feed; while nobody writes."""
-    check_audit(store)
-    told = Counter((c.transition.task_id, c.transition.version) for c in store.changes(limit=10_000_000))
-    assert max(told.values()) == 1
-    assert len(told) == sum(task.status_version for task in store.query(TaskQuery()))
-
-
-def answered_once(store: SqliteTaskStore, acknowledged: set[str]) -> Counter[str]:
-    """Every command has an outcome, and is in the trail once if it has changed something, else not at all."""
-    tasks = store.query(TaskQuery())
-    commands = [command for task in tasks for command in store.commands(task.task_id)]
-    assert acknowledged <= {command.args["reason"] for command in commands}
-    open_ones = [command for command in commands if command.completed_at is None]
-    assert not open_ones, [(command, store.get(command.task_id)) for command in open_ones[:3]]
-    effects = Counter(edge.reason for task in tasks for edge in store.transitions(task.task_id))
-    for command in commands:
-        outcome = command.outcome
-        assert effects[command.args["reason"]] == int(outcome.get("acted", False)), command
-    return Counter(
-        "acted" if outcome.get("acted") else "nothing to do" if outcome["ok"] else outcome["error"]
-        for outcome in (command.outcome for command in commands)
-    )
 
 
 def test_processes_killed_at_any_moment_leave_the_truth(mortals, tmp_path):
@@ -120,9 +95,9 @@ def test_processes_killed_at_any_moment_leave_the_truth(mortals, tmp_path):
     with closing(SqliteTaskStore(path)) as store:
         nothing_lost_or_doubled(store)
         check_audit(store, settled=True)
-        answers = answered_once(store, asked)
+        answers = answers_of(answered_once(store, asked))
         counts = {str(status): count for status, count in store.counts().items()}
     print(f"\nkilled: {KILLS} workers, {dict(killed)}; {len(acknowledged)} records acknowledged, {counts}")
-    print(f"taken over: {dict(fates)}; {len(asked)} commands acknowledged, answers: {dict(answers)}")
+    print(f"taken over: {dict(fates)}; {len(asked)} commands acknowledged, answers: {answers}")
     assert {"lost", "cancelled", "requeued"} <= {fate for fate, count in fates.items() if count}
     assert answers["acted"] > 0

@@ -111,6 +111,7 @@ def forge(script: Path) -> Iterator[Forge]:
 
 
 def _main(script: str, number: str) -> None:
+    sys.path[0] = str(Path(__file__).parents[2])  # as in a test
     spec = importlib.util.spec_from_file_location(Path(script).stem, script)
     assert spec is not None
     assert spec.loader is not None
