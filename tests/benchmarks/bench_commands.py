@@ -8,6 +8,7 @@ make bench ARGS="-k commands -s"      prints the figures; CHONGMING_SHARED_SECON
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import warnings
 from contextlib import closing
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.timeout(SECONDS * 2 + 120)
 
 def measure(benchmark, target, store: TaskStore, folder, aim: float) -> None:
     """Tell the story once, and print its figures."""
+    faulthandler.cancel_dump_traceback_later()  # which takes what lasts as long as this for stuck
     with closing(store):
         story = benchmark.pedantic(tell, (str(target), store, folder, SECONDS))
     half, most, half_seen, most_seen = figures(story)

@@ -10,13 +10,18 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from chongming_task import ConfigurationError, Controller, PostgresTaskStore, StoreError, task
+from chongming_task.core.commands import command_of
 from chongming_task.core.ports import Write
 from chongming_task.core.query import TaskQuery
+from chongming_task.core.states import Verb
+from chongming_task.core.triggers import Asked
 from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.postgres_dsn import Dsn
 from chongming_task.testing import check_audit
@@ -293,13 +298,13 @@ def own_server():
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_a_restart_in_the_middle_of_a_run(own_server, caplog):
-    """All tasks end right, everything is stored, waiters hear again, and the log stays short."""
+    """All tasks end right, everything is stored, commands are answered, waiters hear again, the log stays short."""
     caplog.set_level(logging.WARNING)
     release = threading.Event()
 
     @task
     def step(number: int) -> int:
-        if number == 300:
+        if number >= 500:
             release.wait(PATIENCE)
         return number
 
@@ -307,25 +312,49 @@ def test_a_restart_in_the_middle_of_a_run(own_server, caplog):
     mark = watcher.wait_for_change(0)
     began = time.monotonic()
     with Controller(store=own_server.dsn, max_parallel=8) as controller:
-        handles = [controller.submit(step, n) for n in range(600)]
-        handles[200].result(timeout=PATIENCE)
+        handles = [controller.submit(step, n) for n in range(1_000)]
+        handles[499].result(timeout=PATIENCE)
+        steered = handles[-20:]
+        for handle in steered:  # as a controller in another process asks
+            watcher.submit_command(command_of(f"stop {handle.id}", handle.id, Asked(Verb.STOP), datetime.now(UTC)))
         own_server.stop()
         release.set()
-        assert [handle.result(timeout=PATIENCE) for handle in handles] == list(range(600))
+        assert [handle.result(timeout=PATIENCE) for handle in handles[:-20]] == list(range(980))
+        assert {handle.wait(timeout=PATIENCE) for handle in steered} <= {"succeeded", "stopped"}
         with pytest.raises(StoreError):
             watcher.commit([born()])
         mark = watcher.wait_for_change(0.1, mark)
         own_server.start()
         controller.submit(step, 1).result(timeout=PATIENCE)
+        commands = [answered(watcher, handle.id) for handle in steered]
     took = time.monotonic() - began
     seen = watcher.wait_for_change(PATIENCE, mark)
     assert seen != mark
-    assert watcher.counts() == {"succeeded": 601}
-    assert check_audit(watcher, settled=True) == 601
+    stopped = sum(command.outcome.get("acted", False) for command in commands)
+    assert watcher.counts() == Counter(succeeded=1_001 - stopped, stopped=stopped) + Counter()
+    assert check_audit(watcher, settled=True) == 1_001
+    for handle, command in zip(steered, commands, strict=True):  # in the trail if it was done, else told why not
+        times = sum(edge.trigger == "user:stop" for edge in watcher.transitions(handle.id))
+        assert times == command.outcome.get("acted", 0), command
+        assert times or command.outcome["error"] == "InvalidTransition"
     assert not watcher.commit([born()])
     watcher.close()
     lines = [record for record in caplog.records if record.name.startswith("chongming_task")]
-    assert len(lines) <= took + 2, [record.getMessage() for record in lines]
+    # The journal, the steward and both stores that listen tell of it at once, and then now and then.
+    assert len(lines) <= took + 4, [record.getMessage() for record in lines]
+    print(f"\n{took:.1f} s, {len(lines)} log lines; {stopped} of {len(steered)} tasks were stopped before their end")
+
+
+def answered(store, task_id):
+    """The only command of a record, once it is answered."""
+    until, mark = time.monotonic() + PATIENCE, None
+    while time.monotonic() < until:
+        mark = store.wait_for_change(0, mark)
+        (command,) = store.commands(task_id)
+        if command.completed_at is not None:
+            return command
+        mark = store.wait_for_change(1.0, mark)
+    raise AssertionError(f"never answered: {store.commands(task_id)}")
 
 
 def test_a_commit_survives_a_connection_that_was_cut(store, raw):

@@ -67,7 +67,7 @@ class Steward:
         self._taken: OrderedDict[str, None] = OrderedDict()
         self._renew_at = float("-inf")  # monotonic
         self._leased_until = datetime.max.replace(tzinfo=UTC)  # no lease yet that could have run out
-        self._failed = False
+        self._failed = 0  # times in a row
         self._told_missing: frozenset[int] = frozenset()
         self._closing = threading.Event()
         self._leasing = threading.Lock()
@@ -179,12 +179,13 @@ class Steward:
             try:
                 mark = self._store.wait_for_change(0, mark)
                 self.turn()
-                self._failed = False
+                self._failed = 0
                 patience = max(self._renew_at - self._clock.monotonic(), 0.0)
                 self._store.wait_for_change(patience, mark)
             except Exception as error:  # whatever the store raises: the controller goes on, and this is told once
-                if not self._failed and not self._closing.is_set():
-                    self._failed = True
+                self._failed += 1
+                # A store that is away for a moment is told by who writes to it.
+                if self._failed == 1 + isinstance(error, StoreError) and not self._closing.is_set():
                     _logger.warning("the store could not be asked for commands: %s: %s", type(error).__name__, error)
                 self._closing.wait(_REST_SECONDS)
             else:

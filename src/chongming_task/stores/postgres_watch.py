@@ -16,7 +16,7 @@ __all__ = ["PostgresWatch"]
 _logger = logging.getLogger("chongming_task.store")
 _SLICE_SECONDS = 0.25  # how long closing may wait for who listens
 _NET_SECONDS = 2.0  # whoever waits is sent to look after so long, whether or not we were told anything
-_LOG_SECONDS = 1.0  # at most one line in that time
+_LOG_SECONDS = 1.0  # without the connection until this is told; told again when that has doubled
 
 
 class PostgresWatch:
@@ -35,7 +35,8 @@ class PostgresWatch:
         self._mark = 0
         self._moved_at = 0.0
         self._led = False  # somebody drives the connection
-        self._logged_at = 0.0
+        self._lost_at: float | None = None  # and nothing heard since
+        self._tell_after = _LOG_SECONDS
 
     def wait(self, timeout: float, seen: int | None) -> int:
         """See ``ChangeFeed.wait_for_change``."""
@@ -82,7 +83,7 @@ class PostgresWatch:
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
+        self._connection, self._lost_at, self._tell_after = connection, None, _LOG_SECONDS
         self._move()  # what happened before we listened
 
     def _move(self) -> None:
@@ -94,8 +95,10 @@ class PostgresWatch:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        if not self._connections.closed and time.monotonic() - self._logged_at > _LOG_SECONDS:
-            self._logged_at = time.monotonic()
+        now = time.monotonic()
+        self._lost_at = now if self._lost_at is None else self._lost_at
+        if not self._connections.closed and now - self._lost_at > self._tell_after:  # who writes tells sooner
+            self._tell_after *= 2
             told = error if isinstance(error, StoreError) else self._connections.told(error)
             _logger.warning("news of changes are late, for the connection is gone: %s", told)
 
