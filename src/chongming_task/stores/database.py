@@ -26,7 +26,11 @@ class Session(Protocol):
         ...
 
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
-        """Run a statement once for each row of parameters."""
+        """Run a statement once for each row of parameters, in order."""
+        ...
+
+    def put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Write rows by a statement that the dialect may run once for all of them."""
         ...
 
     def serialize(self) -> None:

@@ -2,6 +2,7 @@
 -- Times are microseconds since 1970, UTC; structured values are JSON text, which comes back as it was written;
 -- booleans are 0 and 1.
 -- Statements that lock several rows do so in the order of their ids, so that none waits for another in a circle.
+-- What is written many rows at a time takes them as one JSON array of arrays, the values in the order of the columns.
 
 -- name: migration_1
 CREATE TABLE chongming_tasks (
@@ -184,26 +185,40 @@ INSERT INTO chongming_tasks (
     executor, inputs, status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned,
     queued_at, started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner,
     pid
-) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+) SELECT
+    r->>0, r->>1, (r->>2)::bigint, r->>3, r->>4, r->>5, r->>6, r->>7, (r->>8)::bigint, (r->>9)::bigint, r->>10,
+    r->>11, r->>12, r->>13, (r->>14)::bigint, r->>15, (r->>16)::smallint, (r->>17)::bigint, (r->>18)::bigint,
+    (r->>19)::smallint, (r->>20)::smallint, (r->>21)::bigint, (r->>22)::bigint, (r->>23)::bigint, (r->>24)::bigint,
+    (r->>25)::bigint, (r->>26)::bigint, r->>27, r->>28, r->>29, r->>30, (r->>31)::bigint
+FROM jsonb_array_elements(%s::jsonb) AS r
 
 -- name: change_task
-UPDATE chongming_tasks SET
-    status = %s, status_version = %s, requested_action = %s, overridden = %s, attempt = %s, max_attempts = %s, live = %s,
-    abandoned = %s, queued_at = %s, started_at = %s, ended_at = %s, retry_at = %s, grace_until = %s, last_heartbeat_at = %s,
-    progress = %s, failure = %s, outcome = %s, owner = %s, pid = %s
-WHERE task_id = %s
+UPDATE chongming_tasks SET (
+    status, status_version, requested_action, overridden, attempt, max_attempts, live, abandoned, queued_at,
+    started_at, ended_at, retry_at, grace_until, last_heartbeat_at, progress, failure, outcome, owner, pid
+) = (
+    r->>0, (r->>1)::bigint, r->>2, (r->>3)::smallint, (r->>4)::bigint, (r->>5)::bigint, (r->>6)::smallint,
+    (r->>7)::smallint, (r->>8)::bigint, (r->>9)::bigint, (r->>10)::bigint, (r->>11)::bigint, (r->>12)::bigint,
+    (r->>13)::bigint, r->>14, r->>15, r->>16, r->>17, (r->>18)::bigint
+)
+FROM jsonb_array_elements(%s::jsonb) AS r WHERE task_id = r->>19
 
 -- name: add_tag
-INSERT INTO chongming_task_tags (tag, task_id) VALUES (%s, %s) ON CONFLICT DO NOTHING
+INSERT INTO chongming_task_tags (tag, task_id) SELECT r->>0, r->>1 FROM jsonb_array_elements(%s::jsonb) AS r
+ON CONFLICT DO NOTHING
 
 -- name: add_transition
 INSERT INTO chongming_transitions (task_id, version, from_status, to_status, trigger, actor, reason, at)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+SELECT r->>0, (r->>1)::bigint, r->>2, r->>3, r->>4, r->>5, r->>6, (r->>7)::bigint
+FROM jsonb_array_elements(%s::jsonb) AS r
 
 -- name: put_attempt
 INSERT INTO chongming_attempts (
     task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, failure, executor, pid, owner, note
-) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+) SELECT
+    r->>0, (r->>1)::bigint, r->>2, (r->>3)::bigint, (r->>4)::bigint, (r->>5)::float8, (r->>6)::float8, r->>7, r->>8,
+    (r->>9)::bigint, r->>10, r->>11
+FROM jsonb_array_elements(%s::jsonb) AS r WHERE true
 ON CONFLICT (task_id, attempt) DO UPDATE SET
     status = excluded.status, started_at = excluded.started_at, ended_at = excluded.ended_at,
     seconds = excluded.seconds, paused_seconds = excluded.paused_seconds, failure = excluded.failure,
@@ -278,10 +293,13 @@ FROM chongming_tasks t LEFT JOIN chongming_output_sizes s ON s.task_id = t.task_
 WHERE t.task_id = ANY(%(ids)s) ORDER BY t.task_id FOR UPDATE OF t
 
 -- name: add_line
-INSERT INTO chongming_output (task_id, attempt, seq, stream, text, at, level) VALUES (%s, %s, %s, %s, %s, %s, %s)
+INSERT INTO chongming_output (task_id, attempt, seq, stream, text, at, level)
+SELECT r->>0, (r->>1)::bigint, (r->>2)::bigint, r->>3, r->>4, (r->>5)::bigint, (r->>6)::bigint
+FROM jsonb_array_elements(%s::jsonb) AS r
 
 -- name: put_output_size
-INSERT INTO chongming_output_sizes (task_id, newest, lines, characters) VALUES (%s, %s, %s, %s)
+INSERT INTO chongming_output_sizes (task_id, newest, lines, characters)
+SELECT r->>0, (r->>1)::bigint, (r->>2)::bigint, (r->>3)::bigint FROM jsonb_array_elements(%s::jsonb) AS r WHERE true
 ON CONFLICT (task_id) DO UPDATE SET
     newest = excluded.newest, lines = excluded.lines, characters = excluded.characters
 
@@ -402,6 +420,10 @@ SELECT bucket, owner, lease_until FROM chongming_bucket_leases ORDER BY bucket
 
 -- name: begin
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+
+-- name: plan_for_large_tables
+-- A plan is kept. One made while a table is small reads all of it, and would go on to do so as the table grows.
+SELECT set_config(name, 'off', false) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS name
 
 -- name: serialize
 SELECT pg_advisory_xact_lock(hashtextextended('chongming_task ' || coalesce(current_schema(), ''), 0))

@@ -32,8 +32,8 @@ def append_lines(session: Session, by_task: Mapping[str, Sequence[OutputLine]]) 
         if new:
             rows += map(line_row, new)
             sizes.append((task_id, top, kept + len(new), characters + sum(len(line.text) for line in new)))
-    session.many("add_line", rows)
-    session.many("put_output_size", [_trimmed(session, *size) for size in sizes])
+    session.put("add_line", rows)
+    session.put("put_output_size", [_trimmed(session, *size) for size in sizes])
 
 
 def _trimmed(session: Session, task_id: str, newest: int, lines: int, characters: int) -> tuple[str, int, int, int]:

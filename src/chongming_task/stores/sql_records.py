@@ -155,19 +155,19 @@ class SqlRecords:
 
 def _store(session: Session, batch: Batch) -> None:
     if batch.new:
-        session.many("add_task", batch.new.values())
+        session.put("add_task", list(batch.new.values()))
     if batch.changed:
-        session.many("change_task", batch.changed.values())
+        session.put("change_task", list(batch.changed.values()))
     if batch.tags:
-        session.many("add_tag", batch.tags)
+        session.put("add_tag", batch.tags)
     if batch.transitions:
-        session.many("add_transition", batch.transitions)
+        session.put("add_transition", batch.transitions)
     if batch.cleared:
         ids = sorted(batch.cleared)
         for table in ("attempts", "output", "output_sizes"):
             session.run(f"drop_{table}", ids=ids)
     if batch.attempts:
-        session.many("put_attempt", batch.attempts.values())
+        session.put("put_attempt", list(batch.attempts.values()))
     for answer in batch.answers:
         session.run(
             "complete_command",

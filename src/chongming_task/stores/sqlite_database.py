@@ -49,6 +49,10 @@ class SqliteSession:
             else:
                 self._connection.executemany(sql, group)
 
+    def put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        """See ``database.Session``. Row by row: here a statement is no further away than a function."""
+        self.many(name, rows)
+
     def serialize(self) -> None:
         """See ``database.Session``. BEGIN IMMEDIATE has done it."""
 
