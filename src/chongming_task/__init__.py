@@ -64,6 +64,8 @@ from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
     from chongming_task.api.completion import as_completed
+    from chongming_task.api.pipeline import Node, Pipeline
+    from chongming_task.api.pipeline_run import PipelineRun, RunSummary
     from chongming_task.core.events import (
         AdminOverride,
         AttemptFailed,
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
         TaskOutput,
         TaskStatusChanged,
     )
+    from chongming_task.core.graph import JoinMode
+    from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -86,6 +90,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdminOverride",
+    "AggregationPolicy",
     "Answer",
     "AttemptFailed",
     "AttemptRecord",
@@ -106,10 +111,15 @@ __all__ = [
     "Health",
     "InlineExecutor",
     "InvalidTransition",
+    "JoinMode",
     "MemoryTaskStore",
     "NoBackoff",
+    "Node",
     "NotRestartable",
     "OutputLine",
+    "Pipeline",
+    "PipelineRun",
+    "PipelineRunStatus",
     "PipelineRunStatusChanged",
     "PostgresTaskStore",
     "ProcessExecutor",
@@ -121,6 +131,7 @@ __all__ = [
     "ResultInvalid",
     "ResultUnavailable",
     "RetryPolicy",
+    "RunSummary",
     "SqliteTaskStore",
     "StateMachine",
     "StillRunning",
@@ -176,6 +187,13 @@ _LAZY = {  # who does not ask for them does not wait for them
     "PostgresTaskStore": "chongming_task.stores.postgres",
     "ProcessExecutor": "chongming_task.runtime.executors.process",
     "SqliteTaskStore": "chongming_task.stores.sqlite",
+    "Node": "chongming_task.api.pipeline",
+    "Pipeline": "chongming_task.api.pipeline",
+    "PipelineRun": "chongming_task.api.pipeline_run",
+    "RunSummary": "chongming_task.api.pipeline_run",
+    "AggregationPolicy": "chongming_task.core.runs",
+    "PipelineRunStatus": "chongming_task.core.runs",
+    "JoinMode": "chongming_task.core.graph",
     "as_completed": "chongming_task.api.completion",
 } | dict.fromkeys(_EVENTS, "chongming_task.core.events")
 

@@ -90,7 +90,7 @@ def tell_before_storing(patch):
 
 def launch_before_storing(patch):
     """A worker is started before STARTING is stored."""
-    apply = Engine._apply
+    apply = Engine.apply
 
     def hasty(self, live, trigger):
         acted = apply(self, live, trigger)
@@ -99,7 +99,7 @@ def launch_before_storing(patch):
             self.supervisor.perform(*entry)
         return acted
 
-    patch.setattr(Engine, "_apply", hasty)
+    patch.setattr(Engine, "apply", hasty)
 
 
 def count_the_reports_of_earlier_attempts(patch):

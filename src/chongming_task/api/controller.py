@@ -17,6 +17,7 @@ from chongming_task.api.naming import id_of
 from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
+from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Options, Submissions, limit_keys
@@ -50,7 +51,7 @@ R = TypeVar("R")
 _START = Asked(Verb.START)
 
 
-class Controller(Steering, Queries, Recovery):
+class Controller(Steering, Queries, Recovery, RunStarting):
     """Launches, watches and steers tasks, from inside this process.
 
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
@@ -150,8 +151,11 @@ class Controller(Steering, Queries, Recovery):
         ready = ReadyQueue(limits.max_parallel)
         for key, size in limit_keys(limits, self._buckets.policy).items():
             ready.set_limit(key, size)
-        engine = Engine(held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice)
-        self._link = EngineLink(engine, ThreadDriver() if driver is None else driver)
+        driver = ThreadDriver() if driver is None else driver
+        engine = Engine(
+            held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice, aside=driver.aside
+        )
+        self._link = EngineLink(engine, driver)
         self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
         self._link.driver.start(engine)
         if store is not None:  # others can meet it there

@@ -107,19 +107,21 @@ class Elsewhere:
         return Orphaned(self._owner, f"its process ({owner or 'unknown'}) is gone", owner)
 
     def take_over(self, tasks: Sequence[TaskSnapshot]) -> list[LiveTask]:
+        """Make records this controller's, ready for the engine; see :meth:`claim`."""
+        return [self.live(task) for task in self.claim(tasks)]
+
+    def claim(self, tasks: Sequence[TaskSnapshot]) -> list[TaskSnapshot]:
         """Make records this controller's, in one transaction; nothing else about them changes.
 
         Returns:
-            Those that are ours now, ready for the engine. Of the others, somebody else was quicker.
+            Those that are ours now. Of the others, somebody else was quicker.
         """
         self._link.announce()
         ours = [task.evolve({"owner": self._owner}) for task in tasks]
-        store = self._link.store
-        conflicts = store.commit(
-            [Write(mine, mine.status_version, expect_owner=task.owner) for task, mine in zip(tasks, ours, strict=True)]
-        )
-        lost = {conflict.task_id for conflict in conflicts}
-        return [self.live(task) for task in ours if task.task_id not in lost]
+        pairs = zip(tasks, ours, strict=True)
+        writes = [Write(mine, mine.status_version, expect_owner=task.owner) for task, mine in pairs]
+        lost = {conflict.task_id for conflict in self._link.store.commit(writes)}
+        return [task for task in ours if task.task_id not in lost]
 
     def bury(self) -> None:
         """Answer what was asked of controllers that are gone, and forget them."""

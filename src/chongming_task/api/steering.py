@@ -23,7 +23,7 @@ from chongming_task.runtime.engine import Answer
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
 
-__all__ = ["Steering"]
+__all__ = ["Steering", "asked"]
 
 S = TaskStatus
 _MAY_RUN = frozenset({Verb.START, Verb.RESUME, Verb.RETRY})
@@ -43,7 +43,7 @@ def _verb(name: str) -> Verb:
         raise ConfigurationError(f"{name!r} is no verb; the verbs are {', '.join(Verb)}") from None
 
 
-def _asked(verb: Verb, actor: str, reason: str | None, **options: Any) -> Asked:
+def asked(verb: Verb, actor: str, reason: str | None, **options: Any) -> Asked:
     """A caller's verb, with words that are safe to store."""
     return Asked(verb, _text("actor", actor), None if reason is None else _text("reason", reason), **options)
 
@@ -134,7 +134,7 @@ class Steering:
         """
         return self._end(
             id_of(task_id),
-            _asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)),
+            asked(Verb.STOP, actor, reason, graceful=graceful, window=seconds_of("timeout", timeout)),
             wait,
         )
 
@@ -148,9 +148,7 @@ class Steering:
         actor: str = "user",
     ) -> bool:
         """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else."""
-        return self._end(
-            id_of(task_id), _asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait
-        )
+        return self._end(id_of(task_id), asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
 
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
         if not self._do(task_id, asked):
@@ -188,7 +186,7 @@ class Steering:
             InvalidTransition: When it is pending, blocked, stopping or has ended.
         """
         record, window = id_of(task_id), seconds_of("timeout", timeout)
-        if not self._do(record, _asked(Verb.PAUSE, actor, reason, window=window)):
+        if not self._do(record, asked(Verb.PAUSE, actor, reason, window=window)):
             return False
         if wait and record != running_task_id():
             self._wait_for(record, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
@@ -202,7 +200,7 @@ class Steering:
         Raises:
             InvalidTransition: When it is pending, blocked, waiting to retry, stopping or has ended.
         """
-        return self._do(id_of(task_id), _asked(Verb.RESUME, actor, reason))
+        return self._do(id_of(task_id), asked(Verb.RESUME, actor, reason))
 
     def retry(
         self, task_id: str | TaskHandle[Any], *, force: bool = False, reason: str | None = None, actor: str = "user"
@@ -221,7 +219,7 @@ class Steering:
             StillRunning: When its lost worker still runs, without ``force``.
             InvalidTransition: When it is not in a state to be retried.
         """
-        return self._do(id_of(task_id), _asked(Verb.RETRY, actor, reason, force=force))
+        return self._do(id_of(task_id), asked(Verb.RETRY, actor, reason, force=force))
 
     def skip(self, task_id: str | TaskHandle[Any], reason: str | None = None, *, actor: str = "user") -> bool:
         """Pass over a record that has not begun, or has failed.
@@ -229,7 +227,7 @@ class Steering:
         Raises:
             InvalidTransition: When it runs, or has ended in another way.
         """
-        return self._do(id_of(task_id), _asked(Verb.SKIP, actor, reason))
+        return self._do(id_of(task_id), asked(Verb.SKIP, actor, reason))
 
     def reset(
         self,
@@ -255,7 +253,7 @@ class Steering:
         """
         if not confirm:
             raise ConfigurationError("reset forgets all attempts of the record; write reset(..., confirm=True)")
-        return self._do(id_of(task_id), _asked(Verb.RESET, actor, reason, force=force))
+        return self._do(id_of(task_id), asked(Verb.RESET, actor, reason, force=force))
 
     def force_transition(
         self, task_id: str | TaskHandle[Any], to: TaskStatus | str, *, reason: str, actor: str
@@ -313,7 +311,7 @@ class Steering:
         wanted = _verb(verb)
         window = timeout if timeout is not None else 30.0 if wanted is Verb.PAUSE else 10.0
         options = {"force": force, "graceful": graceful, "window": seconds_of("timeout", window)}
-        self._link.engine.ask([id_of(each) for each in task_ids], _asked(wanted, actor, reason, **options), done)
+        self._link.engine.ask([id_of(each) for each in task_ids], asked(wanted, actor, reason, **options), done)
 
     def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
         live = self._link.find(task_id)

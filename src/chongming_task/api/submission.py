@@ -23,7 +23,7 @@ from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.results import MemoryResults
 
-__all__ = ["Options", "Submissions", "limit_keys"]
+__all__ = ["Membership", "Options", "Submissions", "limit_keys"]
 
 
 class Options(NamedTuple):
@@ -37,6 +37,15 @@ class Options(NamedTuple):
     tags: Iterable[str] | None = None
     priority: int | None = None
     bucket_key: str | None = None
+
+
+class Membership(NamedTuple):
+    """What a record is in a pipeline run."""
+
+    run_id: str
+    node: str
+    depends_on: tuple[str, ...] = ()  # ids of upstream records
+    input: Mapping[str, Any] | None = None  # of the run
 
 
 _OPTIONS = frozenset({*Options._fields, "start"})
@@ -96,8 +105,11 @@ class Submissions:
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         options: Options,
+        member: Membership | None = None,
     ) -> LiveTask:
         """A record for ``target``, in PENDING, known to nobody yet.
+
+        The inputs of a restartable task are stored with it; not those of a pipeline's node, which the pipeline knows.
 
         Raises:
             UnknownTask: For a name that is not registered.
@@ -111,9 +123,14 @@ class Submissions:
             snapshot = self._described(spec, policy, options)
         except ConfigurationError as wrong:
             raise ConfigurationError(f"{wrong}{_hint(spec, kwargs, str(wrong))}") from wrong.__cause__
+        work = self._work(spec, args, kwargs)
+        if member is not None:
+            run_id, node, depends_on, given = member
+            snapshot = snapshot._replace(pipeline_run_id=run_id, node=node, depends_on=depends_on)
+            return self._live(snapshot, work._replace(input=given), policy)
         if spec.restartable:
             snapshot = snapshot._replace(inputs=stored_inputs(spec.name, args, kwargs, options.timeout))
-        live = self._live(snapshot, self._work(spec, args, kwargs), policy)
+        live = self._live(snapshot, work, policy)
         if spec.restartable and not isinstance(target, str):
             self.registry.remember(spec)
         return live
@@ -132,6 +149,11 @@ class Submissions:
             NotRestartable: When it cannot be run here: why, and what to do.
         """
         try:
+            if snapshot.pipeline_run_id is not None:
+                raise NotRestartable(
+                    "it is a node of a pipeline run; declare the pipeline and go on with the run: "
+                    f"pipeline.continue_run(controller, {snapshot.pipeline_run_id!r})"
+                )
             inputs = inputs_from(snapshot.inputs)
             spec = self._registered(snapshot.spec_name)
             self._buckets.check(snapshot.bucket, f"its bucket_key {snapshot.bucket_key!r}", "retry it")

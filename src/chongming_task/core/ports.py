@@ -36,6 +36,7 @@ __all__ = [
     "Report",
     "TaskStore",
     "Touch",
+    "UpstreamResults",
     "Write",
 ]
 
@@ -49,6 +50,22 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Seconds on a clock that never goes back; only differences mean something."""
+        ...
+
+
+class UpstreamResults(Protocol):
+    """What a node of a pipeline is handed of those before it. Read in the worker; crosses to other processes."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """The result of a node.
+
+        Raises:
+            UnknownInput: When it is not one that this node waits for.
+        """
+        ...
+
+    def fill(self, value: Any) -> Any:
+        """``value`` with results in the places that stand for them."""
         ...
 
 
@@ -69,7 +86,7 @@ class AttemptRequest(NamedTuple):
     artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
     output: OutputMode = OutputMode.OWN  # what becomes of what it writes
     input: Mapping[str, Any] | None = None  # what ctx.input holds
-    upstream: Mapping[str, Any] | None = None  # results of upstream steps by name, for ctx.upstream
+    upstream: UpstreamResults | None = None  # results of upstream nodes by name, for the arguments and ctx.upstream
 
 
 class ProgressReported(NamedTuple):

@@ -134,8 +134,9 @@ class TaskContext:
 
         Raises:
             UnknownInput: When no step of that name hands this task its result.
+            ResultUnavailable: When the result cannot be had in this process.
         """
-        return Inputs("upstream", self._upstream or {})[name]
+        return (Inputs("upstream", {}) if self._upstream is None else self._upstream)[name]
 
     @property
     def artifacts(self) -> Artifacts:

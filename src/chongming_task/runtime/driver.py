@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from chongming_task.errors import StoreError
+from chongming_task.runtime.aside import Aside, at_once
 from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.steward import Steward
 
@@ -18,6 +19,11 @@ _logger = logging.getLogger("chongming_task.engine")
 
 class Driver(Protocol):
     """Makes the engine tick, and waits for what ticks bring."""
+
+    @property
+    def aside(self) -> Callable[[Callable[[], None]], None]:
+        """Runs a caller's code beside the engine."""
+        ...
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
@@ -44,6 +50,7 @@ class ThreadDriver:
         self._engine: Engine | None = None
         self._stopping = False
         self._over = False  # nothing that is posted from now on is sure to be handled
+        self.aside: Callable[[Callable[[], None]], None] = Aside()
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
@@ -111,6 +118,7 @@ class ManualDriver:
         self._steward: Steward | None = None
         self._turning = False
         self._idle = idle
+        self.aside: Callable[[Callable[[], None]], None] = at_once
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""

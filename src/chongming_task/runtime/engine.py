@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chongming_task.core.commands import done, refused
 from chongming_task.core.effects import ClearTimer, Detach, StopReason
@@ -37,6 +37,7 @@ from chongming_task.errors import (
     TaskError,
     UnknownTask,
 )
+from chongming_task.runtime.aside import at_once
 from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
@@ -49,9 +50,13 @@ from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.unhappy import UNHAPPY
 
+if TYPE_CHECKING:
+    from chongming_task.runtime.pipelines import Pipelines
+
 __all__ = ["Answer", "Engine", "Order"]
 
 S = TaskStatus
+_STEPS_A_TICK = 1_000  # of pipeline runs; then whoever has waited has his turn
 _logger = logging.getLogger("chongming_task.engine")
 
 
@@ -74,6 +79,10 @@ def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
     if isinstance(known.work, NoWork):
         known.work, known.policy, known.needs = found.work, found.policy, found.needs
     return known
+
+
+def _go_on() -> None:
+    """Wakes the engine for work it has left over from its last tick."""
 
 
 def _settled(answer: Answer, fenced: Mapping[str, ConcurrencyConflict]) -> Answer:
@@ -103,6 +112,7 @@ class Engine:
         ready: The queue, with its limits set.
         keep_terminal: How many ended records stay in memory.
         dice: Random numbers in [0, 1), for jitter.
+        aside: Runs a caller's code, such as a node's condition: not on the engine's thread, unless by hand.
     """
 
     def __init__(
@@ -114,6 +124,7 @@ class Engine:
         *,
         keep_terminal: int = 10_000,
         dice: Callable[[], float] = random.random,
+        aside: Callable[[Callable[[], None]], None] = at_once,
     ) -> None:
         self.clock = clock
         self.bus = Bus()
@@ -125,7 +136,9 @@ class Engine:
         self.timers: Timers[tuple[str, Timer]] = Timers()
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
         self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers, fence=self._fence)
+        self.pipelines: Pipelines | None = None  # with the first run
         self._dice = dice
+        self._aside = aside
         self._shut = False
         self._now = Now(clock.now())
 
@@ -135,9 +148,13 @@ class Engine:
         """Take in a new record, and start it unless ``start`` is None."""
         self.inbox.put(self._take_in, live, start)
 
+    def run(self, call: Callable[[Pipelines], None]) -> None:
+        """Have ``call`` done to the pipeline runs."""
+        self.inbox.put(self._take_run, call)
+
     def adopt(self, live: LiveTask, triggers: Sequence[Trigger] = ()) -> None:
         """Watch a record that the store holds, and that is this controller's there already; apply triggers to it."""
-        self.inbox.put(self._take_over, live, triggers)
+        self.inbox.put(self.take_over, live, triggers)
 
     def ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
@@ -194,10 +211,20 @@ class Engine:
                 _logger.exception("the engine could not handle %s", getattr(call, "__name__", call))
         if self.timers:
             self._fire_due()
+        if self.pipelines is not None and self.pipelines.busy:
+            busy = self._advance()
         self._dispatch()
         busy = self.outbox.settle() or busy
         self.index.drop_oldest()
         return busy
+
+    def _advance(self) -> bool:
+        assert self.pipelines is not None
+        self._now = Now(self.clock.now())
+        self.pipelines.advance(_STEPS_A_TICK)
+        if self.pipelines.busy:
+            self.inbox.put(_go_on)
+        return True
 
     def _patience(self, timeout: float | None) -> float | None:
         due = self.timers.next_due()
@@ -209,16 +236,32 @@ class Engine:
     def _take_in(self, live: LiveTask, start: Trigger | None) -> None:
         if self._shut:
             return
+        self.take_in(live)
+        if start is not None:
+            self.apply(live, start)
+
+    def take_in(self, live: LiveTask) -> None:
+        """Watch a record from now on. On the ticking thread."""
         self.index.add(live)
         self.outbox.mark(live)
         if (narrator := self.bus.narrator) is not None:
             self.outbox.events.append(narrator.created(live.draft))
-        if start is not None:
-            self._apply(live, start)
 
-    def _take_over(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
+    def _take_run(self, call: Callable[[Pipelines], None]) -> None:
+        if self.pipelines is None:
+            from chongming_task.runtime.pipelines import Pipelines  # only who has runs pays for them
+            from chongming_task.runtime.run_engine import RunEngine
+
+            self.pipelines = Pipelines(RunEngine(self, self._aside))
+        call(self.pipelines)
+
+    def take_over(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
+        """Watch a record that the store holds; apply triggers to it, or let it go on. On the ticking thread."""
         task = live.draft
-        if self._shut or self.index.find(task.task_id) is not None:
+        known = self.index.find(task.task_id)
+        if known is not None and known.member is None and live.member is not None:
+            self.index.remove(known)  # it came here without its run
+        elif known is not None or self._shut:
             return
         self.journal.resync(task.task_id)
         if (known := self.index.come_back(task.task_id)) is not None:
@@ -227,7 +270,7 @@ class Engine:
         self.index.follow(live)
         self.outbox.mark(live)  # views learn of it
         for trigger in triggers:
-            self._apply(live, trigger)
+            self.apply(live, trigger)
         if triggers:
             return
         if task.status is S.QUEUED:
@@ -265,10 +308,12 @@ class Engine:
             self.journal.answer(said)
 
     def _take_shut(self, stop: Trigger, told: Callable[[list[LiveTask]], None]) -> None:
+        if self.pipelines is not None:
+            self.pipelines.shut()
         self._shut = True
         open_ones = [live for live in self.tasks.values() if live.draft.status not in TERMINAL]
         for live in open_ones:
-            self._apply(live, stop)
+            self.apply(live, stop)
         self.outbox.answers.append(lambda _: told(open_ones))
 
     def _take_call(self, call: Callable[[], None]) -> None:
@@ -281,7 +326,7 @@ class Engine:
         if live is None:
             return Answer(task_id, UnknownTask(f"no task {task_id!r} in this controller"))
         try:
-            return Answer(task_id, acted=self._apply(live, trigger))
+            return Answer(task_id, acted=self.apply(live, trigger))
         except TaskError as refused:
             return Answer(task_id, refused)
         except Exception as error:  # a fault of ours: told to whoever waits, who would wait for ever
@@ -295,7 +340,7 @@ class Engine:
             return
         elif isinstance(report, Started):
             self.supervisor.started(live, report.attempt)
-            self._apply(live, report)
+            self.apply(live, report)
         elif isinstance(report, Ended):
             self._take_end(live, report)
         elif isinstance(report, ProgressReported):
@@ -304,7 +349,7 @@ class Engine:
             self._collect(live, report)
         elif isinstance(report, Held):
             self._look(live)
-            self._apply(live, report)
+            self.apply(live, report)
         elif (narrator := self.bus.narrator) is not None:
             self.outbox.events.append(narrator.emitted(live.draft, report, self._now.utc))
 
@@ -315,7 +360,7 @@ class Engine:
             live.traceback = None if live.error is None else live.error.__traceback__
             if ended.failure is not None:
                 self._now = Now(self._now.utc, self._dice())
-            self._apply(live, self.supervisor.measured(live, ended))
+            self.apply(live, self.supervisor.measured(live, ended))
 
     def _ended_too_late(self, live: LiveTask, epoch: int, report: Ended) -> None:
         """A worker that was given up is gone after all: noted, never counted."""
@@ -386,13 +431,13 @@ class Engine:
             return
         trigger = self.supervisor.elapsed(live, timer)
         if trigger is not None:
-            self._apply(live, trigger)
+            self.apply(live, trigger)
 
     def _dispatch(self) -> None:
         while (task_id := self.ready.pick()) is not None:
             live = self.tasks[task_id]
             try:
-                self._apply(live, Dispatched())
+                self.apply(live, Dispatched())
             except Exception:  # as with messages
                 _logger.exception("the engine could not start %s", task_id)
             finally:
@@ -401,8 +446,12 @@ class Engine:
 
     # one step
 
-    def _apply(self, live: LiveTask, trigger: Trigger) -> bool:
-        """Apply a trigger to a record; whether its status moved."""
+    def apply(self, live: LiveTask, trigger: Trigger) -> bool:
+        """Apply a trigger to a record; whether its status moved. On the ticking thread.
+
+        Raises:
+            TaskError: When the rules refuse it.
+        """
         before = live.draft
         made = step(before, trigger, self._now, live.policy)
         after = made.snapshot
@@ -424,6 +473,9 @@ class Engine:
             live.attempts.append(made.attempt)
         self.outbox.mark(live)
         self._follow(live, before, made)
+        if live.member is not None and after.status is not before.status:
+            assert self.pipelines is not None
+            self.pipelines.moved(live, before.status, live.draft.status)
         if (narrator := self.bus.narrator) is not None:
             self.outbox.events += narrator.moved(before, made)
         return made.acted

@@ -50,10 +50,13 @@ class TaskIndex:
 
     def leave(self, live: LiveTask) -> None:
         """Drop a record now: somebody else has taken it over."""
-        task_id = live.draft.task_id
-        self.tasks.pop(task_id, None)
-        self._ended.pop(task_id, None)
-        self.elsewhere[task_id] = live
+        self.remove(live)
+        self.elsewhere[live.draft.task_id] = live
+
+    def remove(self, live: LiveTask) -> None:
+        """Forget a record."""
+        self.tasks.pop(live.draft.task_id, None)
+        self._ended.pop(live.draft.task_id, None)
 
     def come_back(self, task_id: str) -> LiveTask | None:
         """The record as it was when it left, if anybody still holds its handle."""

@@ -75,8 +75,12 @@ def invoke(
 
 
 def _call(request: AttemptRequest, context: TaskContext, token: CancellationToken) -> Any:
-    args = (context, *request.args) if request.takes_context else request.args
-    value = request.target(*args, **request.kwargs)
+    args, kwargs = request.args, request.kwargs
+    if request.upstream is not None:
+        args, kwargs = request.upstream.fill(args), request.upstream.fill(dict(kwargs))
+    if request.takes_context:
+        args = (context, *args)
+    value = request.target(*args, **kwargs)
     if inspect.iscoroutine(value):
         from chongming_task.runtime.awaiting import run_coroutine  # loads asyncio, 50 ms: only coroutines pay for it
 

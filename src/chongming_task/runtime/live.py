@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.limits import AttemptWatch
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import TaskPolicy
-from chongming_task.core.ports import CommandAnswer, ExecutionHandle, OutputSource
+from chongming_task.core.ports import CommandAnswer, ExecutionHandle, OutputSource, UpstreamResults
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
+
+if TYPE_CHECKING:
+    from chongming_task.runtime.live_run import LiveRun
 
 __all__ = ["LiveTask", "NoWork", "Waiter", "Work"]
 
@@ -36,7 +39,7 @@ class Work(NamedTuple):
     artifacts: str | None = None  # the folder that holds every attempt's; None: the default one
     output: OutputMode = OutputMode.OWN  # what becomes of what it writes
     input: Mapping[str, Any] | None = None  # for ctx.input
-    upstream: Mapping[str, Any] | None = None  # results by name, for ctx.upstream
+    upstream: UpstreamResults | None = None  # of nodes before it
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +80,7 @@ class LiveTask:
     writers: dict[OutputSource, int] = field(default_factory=dict)  # wrote lately; with their attempts
     output_seq: int = 0  # lines written so far, those that were left out included
     waiters: list[Waiter] = field(default_factory=list)
+    member: tuple[LiveRun, int] | None = None  # the pipeline run it belongs to, and which of its nodes
 
     def __post_init__(self) -> None:
         self.draft = self.snapshot

@@ -76,6 +76,10 @@ class ReadyQueue:
         limit.size = size
         self._wake(limit)
 
+    def drop_limit(self, key: Hashable) -> None:
+        """Forget a limit that no record needs any more; no error when it is not known."""
+        self._limits.pop(key, None)
+
     def usage(self, key: Hashable) -> tuple[int, int]:
         """``(used, size)`` of a limit."""
         limit = self._limits[key]

@@ -20,6 +20,7 @@ from chongming_task.core.ports import AttemptRequest, Emitted
 from chongming_task.core.triggers import Ended, Held, Started
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.invoke import invoke
+from chongming_task.runtime.upstream import Upstream
 from chongming_task.runtime.token import CancellationToken
 from chongming_task.testing import FakeClock
 
@@ -134,12 +135,12 @@ def test_a_limit_gives_a_deadline():
 
 def test_what_a_task_was_handed():
     """By name; a name that is not there is told with those that are."""
-    ctx = context(input={"day": "monday"}, upstream={"load": [1, 2]})
+    ctx = context(input={"day": "monday"}, upstream=Upstream({"load": [1, 2]}, (), None))
     assert (ctx.input["day"], dict(ctx.input), ctx.input.get("none")) == ("monday", {"day": "monday"}, None)
     assert ctx.upstream("load") == [1, 2]
     with pytest.raises(UnknownInput, match=r"ctx.input holds no 'dya'; it holds 'day'"):
         ctx.input["dya"]
-    with pytest.raises(KeyError, match=r"ctx.upstream holds no 'lod'; it holds 'load'"):
+    with pytest.raises(KeyError, match=r"no upstream node 'lod' here; there is 'load'"):
         ctx.upstream("lod")
     with pytest.raises(UnknownInput, match="it holds nothing"):
         context().upstream("load")

@@ -1,0 +1,333 @@
+"""What ``Pipeline.submit`` returns: the live view of one run, and its verbs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chongming_task.api.handle import TaskHandle
+from chongming_task.api.pipeline import Node
+from chongming_task.api.pipeline_checks import unknown_node
+from chongming_task.api.seconds import patience_of, seconds_of
+from chongming_task.api.steering import asked
+from chongming_task.core.failures import FailureKind
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.rules import KILL_SECONDS
+from chongming_task.core.runs import PipelineRunStatus
+from chongming_task.core.states import TaskStatus, Verb
+from chongming_task.core.triggers import Asked
+from chongming_task.errors import ControllerClosed
+from chongming_task.runtime.context import running_task_id
+from chongming_task.runtime.live_run import LiveRun, RunWaiter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from chongming_task.api.controller import Controller
+
+__all__ = ["PipelineRun", "RunSummary"]
+
+S = TaskStatus
+
+
+class RunSummary(NamedTuple):
+    """How a run stands, in a few words."""
+
+    status: PipelineRunStatus
+    counts: Mapping[TaskStatus, int]  # of nodes and tasks of maps; statuses without any are left out
+    first_failure: tuple[str, ...] = ()  # the first node that failed or was lost, then those it has blocked, downwards
+    why: str | None = None  # what that node's failure says
+
+    def __str__(self) -> str:
+        counted = ", ".join(f"{count} {status}" for status, count in self.counts.items()) or "no nodes"
+        if not self.first_failure:
+            return f"{self.status}: {counted}"
+        return f"{self.status}: {counted}; first failure: {' → '.join(self.first_failure)}: {self.why}"
+
+
+class PipelineRun:
+    """One run of a pipeline, as it is now. Its status follows from its nodes; nothing is cached.
+
+    Every node is a task of its own, see :meth:`handle`; the verbs here are those on all of them at once.
+    """
+
+    def __init__(self, controller: Controller, run: LiveRun) -> None:
+        self._controller = controller
+        self._run = run
+
+    @property
+    def id(self) -> str:
+        """The run's id: the ``pipeline_run_id`` of its records."""
+        return self._run.run_id
+
+    @property
+    def name(self) -> str:
+        """The pipeline's name."""
+        return self._run.name
+
+    @property
+    def status(self) -> PipelineRunStatus:
+        """Where it is."""
+        return self._run.status
+
+    def done(self) -> bool:
+        """Whether every node has ended."""
+        return self._run.status.is_terminal
+
+    # nodes
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of its nodes, in the order they were declared."""
+        return list(self._run.numbers)
+
+    def handle(self, node: Node | str) -> TaskHandle[Any]:
+        """The live handle of a node; of one task of a map as ``run.handle("load[3]")``.
+
+        Raises:
+            ConfigurationError: When there is no such node.
+        """
+        return TaskHandle(self._controller, self._find(_name_of(node)))
+
+    def __getitem__(self, node: Node | str) -> TaskHandle[Any]:
+        """See :meth:`handle`."""
+        return self.handle(node)
+
+    def tasks(self, node: Node | str) -> list[TaskHandle[Any]]:
+        """The handles of the tasks of a map, in the order of its items; empty until its items are known.
+
+        Raises:
+            ConfigurationError: When there is no such node, or it is no map.
+        """
+        number = self._number(_name_of(node))
+        return [TaskHandle(self._controller, live) for live in tuple(self._run.tasks_of(number))]
+
+    def _find(self, name: str) -> Any:
+        number = self._run.numbers.get(name)
+        if number is not None:
+            return self._run.nodes[number]
+        found = self._run.task_called(name)
+        if found is None:
+            raise unknown_node(self.name, name, self._run.numbers)
+        return found
+
+    def _number(self, name: str) -> int:
+        if name not in self._run.numbers:
+            raise unknown_node(self.name, name, self._run.numbers)
+        return self._run.numbers[name]
+
+    def result(self, node: Node | str, timeout: float | None = None) -> Any:
+        """The value of a node, as :meth:`TaskHandle.result`; of a map, the list of its tasks' values.
+
+        Args:
+            node: The node or its name.
+            timeout: Seconds to wait for its end.
+        """
+        value = self.handle(node).result(timeout)
+        number = self._run.numbers.get(_name_of(node))
+        if number is None or not self._run.is_map(number):
+            return value
+        return [each.result(0) if each.status is S.SUCCEEDED else None for each in self.tasks(node)]
+
+    def statuses(self) -> dict[str, TaskStatus]:
+        """How each node stands, by name."""
+        return {name: self._run.nodes[number].snapshot.status for name, number in self._run.numbers.items()}
+
+    def snapshots(self) -> list[TaskSnapshot]:
+        """The records of all nodes, and of the tasks of maps."""
+        return [live.snapshot for live in self._run.members()]
+
+    def summary(self) -> RunSummary:
+        """Its status, how many records are in each status, and the first failure with what it has blocked."""
+        run = self._run
+        first = run.first_failure
+        if first is None:
+            return RunSummary(self.status, run.counts())
+        task, node = first.snapshot, run.number_of(first)
+        of_map = (
+            [run.plans[node].name] if first is not run.nodes[node] and _is_blocked(run.nodes[node].snapshot) else []
+        )
+        chain = (task.node or task.name, *of_map, *_blocked_below(run, node))
+        return RunSummary(self.status, run.counts(), chain, None if task.failure is None else task.failure.message)
+
+    def frame(self) -> pd.DataFrame:
+        """Its records as a pandas DataFrame, a row for each node and each task of a map.
+
+        Raises:
+            ConfigurationError: When pandas is not installed.
+        """
+        from chongming_task.notebook.frames import snapshots_to_frame
+
+        return snapshots_to_frame(self.snapshots())
+
+    # waiting
+
+    def wait(self, timeout: float | None = None) -> PipelineRunStatus:
+        """Wait until every node has ended. Waiting changes nothing, and neither does giving up.
+
+        Args:
+            timeout: Seconds; None waits without end. A paused run is waited for.
+
+        Raises:
+            TimeoutError: When it has not ended by then; it goes on.
+        """
+        if not self._wait_until(lambda status: status.is_terminal, patience_of(timeout)):
+            raise TimeoutError(f"{self!r} has not ended within {timeout} s; it goes on")
+        return self.status
+
+    def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
+        event = threading.Event()
+        waiter = RunWaiter(satisfied, event.set)
+        if not self._run.subscribe(waiter):
+            return True
+        try:
+            return self._controller._link.driver.wait(event, timeout)
+        finally:
+            self._run.unsubscribe(waiter)
+
+    def __await__(self) -> Generator[Any, None, PipelineRunStatus]:
+        """Wait in a coroutine; cancelling that leaves the run alone."""
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> PipelineRunStatus:
+        import asyncio  # 50 ms that only coroutines pay for
+
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(ended.set)
+
+        waiter = RunWaiter(lambda status: status.is_terminal, wake)
+        if self._run.subscribe(waiter):
+            try:
+                await ended.wait()
+            finally:
+                self._run.unsubscribe(waiter)
+        return self.status
+
+    # verbs
+
+    def pause(
+        self, *, wait: bool = True, timeout: float = 30.0, reason: str | None = None, actor: str = "user"
+    ) -> bool:
+        """Start nothing more, and hold what runs at its next checkpoint.
+
+        Returns:
+            True when nothing runs any more; False when that is not confirmed.
+        """
+        window = seconds_of("timeout", timeout)
+        self._ask(asked(Verb.PAUSE, actor, reason, window=window))
+        if wait:
+            self._wait_until(lambda status: status is PipelineRunStatus.PAUSED or status.is_terminal, window)
+        return self.status is PipelineRunStatus.PAUSED
+
+    def resume(self, *, reason: str | None = None, actor: str = "user") -> bool:
+        """Go on after a pause."""
+        self._ask(asked(Verb.RESUME, actor, reason))
+        return True
+
+    def stop(
+        self,
+        *,
+        graceful: bool = True,
+        timeout: float = 10.0,
+        wait: bool = True,
+        reason: str | None = None,
+        actor: str = "user",
+    ) -> bool:
+        """Stop every node that has not ended; see :meth:`Controller.stop`.
+
+        Returns:
+            True when all have ended, and none is lost; False when that is not confirmed.
+        """
+        window = seconds_of("timeout", timeout)
+        return self._end(asked(Verb.STOP, actor, reason, graceful=graceful, window=window), wait)
+
+    def cancel(
+        self, reason: str | None = None, *, timeout: float = 10.0, wait: bool = True, actor: str = "user"
+    ) -> bool:
+        """Cancel every node that has not ended: like :meth:`stop`."""
+        return self._end(asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
+
+    def _end(self, verb: Asked, wait: bool) -> bool:
+        self._ask(verb)
+        mine = running_task_id()
+        if wait and not any(live.snapshot.task_id == mine for live in self._run.members()):
+            patience = (verb.window if verb.graceful else 0.0) + 2 * KILL_SECONDS
+            self._wait_until(lambda status: status.is_terminal, patience)
+        return self.done() and not self._run.counts().get(S.LOST)
+
+    def skip(self, node: Node | str, reason: str | None = None, *, actor: str = "user") -> bool:
+        """Pass over a node that has not begun, or has failed; see :meth:`Controller.skip`."""
+        return self._controller.skip(self.handle(node), reason, actor=actor)
+
+    def retry_failed(self, *, reason: str | None = None, actor: str = "user") -> list[str]:
+        """Run again what failed or was lost, and what that has blocked; what has succeeded stays.
+
+        One whose lost worker still runs is left alone: two copies would run.
+
+        Returns:
+            The names of the nodes that run again, or wait to.
+
+        Example:
+            >>> from chongming_task import Controller, Pipeline
+            >>> pipeline = Pipeline("quick")
+            >>> _ = pipeline.add(len, "abc")
+            >>> with Controller() as controller:
+            ...     run = pipeline.submit(controller)
+            ...     run.wait(timeout=10)
+            ...     run.retry_failed()
+            <PipelineRunStatus.SUCCEEDED: 'succeeded'>
+            []
+        """
+        again = asked(Verb.RETRY, actor, reason, force=True)
+        names: list[str] = []
+        self._post(lambda told: self._engine_ask(lambda runs: runs.retry_failed(self._run, again, told)), names.extend)
+        return names
+
+    def _ask(self, verb: Asked) -> None:
+        self._post(lambda told: self._engine_ask(lambda runs: runs.ask(self._run, verb, told)), lambda count: None)
+
+    def _engine_ask(self, call: Callable[[Any], None]) -> None:
+        self._controller._link.engine.run(call)
+
+    def _post(self, post: Callable[[Callable[[Any], None]], None], take: Callable[[Any], None]) -> None:
+        """Have the engine do something to the run, and wait until it is stored."""
+        link = self._controller._link
+        link.check_open()
+        event = threading.Event()
+
+        def told(found: Any) -> None:
+            take(found)
+            event.set()
+
+        post(told)
+        if not link.driver.wait(event):
+            raise ControllerClosed("this controller was closed before it could do that")
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {status}" for status, count in self._run.counts().items())
+        return f"<PipelineRun {self.name!r} {self.status}: {counts or 'no nodes'}>"
+
+
+def _name_of(node: Node | str) -> str:
+    return node.name if isinstance(node, Node) else node
+
+
+def _blocked_below(run: LiveRun, node: int) -> list[str]:
+    """The nodes that a failed one has blocked, along one path down."""
+    found: list[str] = []
+    while True:
+        below = [each for each in run.graph.downstream[node] if _is_blocked(run.nodes[each].snapshot)]
+        if not below:
+            return found
+        node = below[0]
+        found.append(run.plans[node].name)
+
+
+def _is_blocked(task: TaskSnapshot) -> bool:
+    failure = task.failure
+    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED

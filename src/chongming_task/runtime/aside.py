@@ -1,0 +1,59 @@
+"""Runs what a caller wants asked, such as a node's condition, on threads beside the engine: it never runs such code."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+__all__ = ["Aside", "at_once"]
+
+_logger = logging.getLogger("chongming_task.engine")
+_THREADS = 8
+_IDLE_SECONDS = 10.0
+
+
+def at_once(work: Callable[[], None]) -> None:
+    """Run it here and now: for engines that are driven by hand."""
+    work()
+
+
+class Aside:
+    """A few daemon threads, made when there is work and gone when there was none for a while.
+
+    Work waits when all of them are taken; one that never returns takes its thread along, and nobody waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Condition()
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._idle = 0
+        self._threads = 0
+
+    def __call__(self, work: Callable[[], None]) -> None:
+        """Run it soon, on another thread."""
+        with self._lock:
+            self._waiting.append(work)
+            if len(self._waiting) > self._idle and self._threads < _THREADS:
+                self._threads += 1
+                threading.Thread(target=self._serve, name="chongming-aside", daemon=True).start()
+            self._lock.notify()
+
+    def _serve(self) -> None:
+        while (work := self._next()) is not None:
+            try:
+                work()
+            except BaseException:  # what a caller's code raises is caught before; this is a fault of ours
+                _logger.exception("work beside the engine failed")
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._lock:
+            self._idle += 1
+            try:
+                if not self._lock.wait_for(lambda: bool(self._waiting), _IDLE_SECONDS):
+                    self._threads -= 1
+                    return None
+                return self._waiting.popleft()
+            finally:
+                self._idle -= 1

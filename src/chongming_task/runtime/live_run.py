@@ -1,0 +1,313 @@
+"""A pipeline run as the engine holds it: its nodes, how they hang together, and what is asked of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+from chongming_task.core.graph import BAD, Decision, JoinMode, RunGraph, Tally
+from chongming_task.core.policies import RetryPolicy
+from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold
+from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
+from chongming_task.core.triggers import Trigger
+from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.runtime.results import ResultCodec
+from chongming_task.runtime.upstream import Gathered, Upstream
+
+__all__ = ["ConditionFalse", "Fan", "FanPlan", "LiveRun", "NodePlan", "RunWaiter"]
+
+S = TaskStatus
+
+
+class ConditionFalse:
+    """What asking a node's condition gives when it says no."""
+
+
+class FanPlan(NamedTuple):
+    """How a map makes its tasks."""
+
+    items: Callable[[Upstream], Any]  # runs a caller's code: never on the engine
+    make: Callable[[Sequence[Any], Upstream], list[LiveTask]]  # the task of each item; as above
+    max_parallel: int | None = None
+
+
+class NodePlan(NamedTuple):
+    """One node as it was declared."""
+
+    name: str
+    upstream: tuple[int, ...] = ()
+    join: JoinMode = JoinMode.ALL_SUCCEEDED
+    when: Callable[[Upstream], Any] | None = None  # runs a caller's code: never on the engine
+    fan: FanPlan | None = None  # a map
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a caller's code decides on it before it starts."""
+        return self.when is not None or self.fan is not None
+
+
+@dataclass(slots=True)
+class Fan:
+    """The tasks of one map."""
+
+    tasks: list[LiveTask] = field(default_factory=list)
+    expanded: bool = False
+    ended: Counter[TaskStatus] = field(default_factory=Counter)
+
+    def tally(self) -> Tally:
+        """How they have ended so far."""
+        bad = sum(self.ended[status] for status in BAD)
+        return Tally(len(self.tasks), self.ended[S.SUCCEEDED], self.ended[S.SKIPPED], bad)
+
+    def first_bad(self) -> LiveTask:
+        """The first by item that did not succeed."""
+        return next(live for live in self.tasks if live.draft.status in BAD)
+
+
+@dataclass(slots=True, eq=False)
+class RunWaiter:
+    """Somebody who waits for a run to be in a certain state."""
+
+    satisfied: Callable[[PipelineRunStatus], bool]
+    wake: Callable[[], None]  # called once, from the engine thread; must not block
+
+
+class LiveRun:
+    """One run in this process. Only the engine thread writes it; anybody may read ``status``.
+
+    Args:
+        run_id: Its id.
+        name: The pipeline's name.
+        policy: What a failed node means for the rest.
+        plans: The nodes as declared.
+        nodes: Their records, in the same order.
+        codecs: Who reads results that were kept as files.
+        base: The folder of all attempts' files.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        name: str,
+        policy: AggregationPolicy,
+        *,
+        plans: Sequence[NodePlan],
+        nodes: Sequence[LiveTask],
+        codecs: Sequence[ResultCodec],
+        base: str | None,
+    ) -> None:
+        self.run_id = run_id
+        self.name = name
+        self.policy = policy
+        self.plans = list(plans)
+        self.nodes = list(nodes)
+        self.graph = RunGraph([plan.upstream for plan in plans], [plan.join for plan in plans])
+        self.maps = {node: Fan() for node, plan in enumerate(plans) if plan.fan is not None}
+        self.numbers = {plan.name: node for node, plan in enumerate(plans)}
+        self.paused = False
+        self.asked: RequestedAction | None = None
+        self.doomed = False
+        self.mending = False  # nodes are being revived, and the rest follows at the end
+        self.first_failure: LiveTask | None = None
+        self.swept: set[LiveTask] = set()  # ended by the run's policy, not by what they wait for
+        self.steps: dict[str, list[Trigger]] = {}  # of a run that is continued: what its records need first, by id
+        self.held: list[Decision] = []  # wait for the end of a pause
+        self.failing: set[int] = set()  # nodes whose condition or items could not be had
+        self.tickets: dict[int, object] = {}  # nodes whose condition or items are being asked for
+        self.waiters: list[RunWaiter] = []
+        self.listener: Callable[[PipelineRunStatus, PipelineRunStatus], None] | None = None
+        self.status = PipelineRunStatus.PENDING  # published
+        self._drafted = PipelineRunStatus.PENDING
+        self._recipes = [(live.work, live.policy) for live in self.nodes]
+        self._codecs, self._base = codecs, base
+        self._sinks = frozenset(self.graph.sinks)
+        self._counts: Counter[TaskStatus] = Counter(live.draft.status for live in self.nodes)
+        self._sinks_ended: Counter[TaskStatus] = Counter()
+        for node, live in enumerate(self.nodes):
+            live.member = (self, node)
+            if node in self._sinks and live.draft.status in TERMINAL:
+                self._sinks_ended[live.draft.status] += 1
+
+    def members(self) -> Iterator[LiveTask]:
+        """All records: of nodes, and of the tasks of maps."""
+        return chain(self.nodes, *(fan.tasks for fan in list(self.maps.values())))
+
+    @staticmethod
+    def number_of(live: LiveTask) -> int:
+        """Which node a record belongs to."""
+        assert live.member is not None
+        return live.member[1]
+
+    # counting
+
+    def count(self, live: LiveTask, before: TaskStatus, after: TaskStatus) -> None:
+        """Note that a record has moved."""
+        self._counts[before] -= 1
+        self._counts[after] += 1
+        node = self.number_of(live)
+        if live is not self.nodes[node]:
+            tallied = self.maps[node].ended
+        elif node in self._sinks:
+            tallied = self._sinks_ended
+        else:
+            return
+        if before in TERMINAL:
+            tallied[before] -= 1
+        if after in TERMINAL:
+            tallied[after] += 1
+
+    def taken_in(self, live: LiveTask) -> None:
+        """Count a task of a map that is new here."""
+        status = live.draft.status
+        self._counts[status] += 1
+        if status in TERMINAL:
+            self.maps[self.number_of(live)].ended[status] += 1
+
+    def ends(self) -> dict[int, TaskStatus]:
+        """Of the nodes that have ended, how."""
+        return {node: live.draft.status for node, live in enumerate(self.nodes) if live.draft.status in TERMINAL}
+
+    def counts(self) -> dict[TaskStatus, int]:
+        """How many records are in each status; statuses without any are left out."""
+        return {status: count for status, count in self._counts.copy().items() if count}
+
+    def standing(self) -> Standing:
+        """What the status follows from."""
+        return Standing(
+            self._counts,
+            sum(self._counts.values()),
+            sinks=len(self._sinks),
+            sinks_succeeded=self._sinks_ended[S.SUCCEEDED],
+            sinks_ended=sum(self._sinks_ended.values()),
+            paused=self.paused,
+            asked=self.asked,
+            doomed=self.doomed,
+        )
+
+    def fold(self) -> tuple[PipelineRunStatus, PipelineRunStatus] | None:
+        """The status before and now, when it has changed; it is published later."""
+        before, now = self._drafted, fold(self.policy, self.standing())
+        self._drafted = now
+        return None if now is before else (before, now)
+
+    # what nodes are handed
+
+    def upstream_of(self, node: int) -> Upstream:
+        """The results of the nodes that one waits for."""
+        outcomes: dict[str, Any] = {}
+        for each in self.plans[node].upstream:
+            fan = self.maps.get(each)
+            if fan is not None and fan.expanded:
+                outcomes[self.plans[each].name] = Gathered(tuple(_outcome(live) for live in fan.tasks))
+            else:
+                outcomes[self.plans[each].name] = _outcome(self.nodes[each])
+        return Upstream(outcomes, self._codecs, self._base)
+
+    def equip(self, node: int) -> None:
+        """Hand a node what it is to work on."""
+        live = self.nodes[node]
+        work, live.policy = self._recipes[node]
+        self.failing.discard(node)
+        if isinstance(work, Work) and self.plans[node].upstream:
+            work = work._replace(upstream=self.upstream_of(node))
+        live.work = work
+
+    def ask_for(self, node: int) -> Callable[[], Any]:
+        """What a caller's code is to say of a node: ConditionFalse, the tasks of a map, what it raised, or True."""
+        plan, upstream = self.plans[node], self.upstream_of(node)
+
+        def ask() -> Any:
+            try:
+                if plan.when is not None and not plan.when(upstream):
+                    return ConditionFalse()
+                if plan.fan is not None:
+                    return plan.fan.make(plan.fan.items(upstream), upstream)
+            except BaseException as error:  # whatever it raises is the node's failure, and nobody else's
+                return error
+            return True
+
+        return ask
+
+    def let_fail(self, node: int, error: BaseException) -> None:
+        """Have a node's next attempt raise what a caller's code raised; once is enough."""
+        live = self.nodes[node]
+        self.failing.add(node)
+        if isinstance(live.work, Work):
+            live.work = live.work._replace(target=_raise, args=(error,), kwargs={}, takes_context=False, upstream=None)
+            live.policy = live.policy._replace(retry=_ONCE)
+
+    # maps
+
+    def expand(self, node: int, tasks: Sequence[LiveTask]) -> None:
+        """Give a map its tasks."""
+        fan = self.maps[node]
+        fan.expanded = True
+        fan.tasks = list(tasks)
+        self.nodes[node].work = Work(_number_of_tasks, (len(fan.tasks),))
+        for live in tasks:
+            live.member = (self, node)
+
+    def is_map(self, node: int) -> bool:
+        """Whether a node is a map."""
+        return node in self.maps
+
+    def tasks_of(self, node: int) -> Sequence[LiveTask]:
+        """The tasks of a map, in the order of its items."""
+        return self.maps[node].tasks if node in self.maps else ()
+
+    def task_called(self, name: str) -> LiveTask | None:
+        """One task of a map, by its name: ``load[3]``."""
+        head, _, tail = name.rpartition("[")
+        node = self.numbers.get(head)
+        index = tail.removesuffix("]")
+        if node is None or not index.isdecimal():
+            return None
+        tasks = self.tasks_of(node)
+        return tasks[int(index)] if int(index) < len(tasks) else None
+
+    def limit_key(self, node: int) -> tuple[str, str]:
+        """What the limit of a map is called."""
+        return "map", f"{self.run_id}/{self.plans[node].name}"
+
+    # waiting
+
+    def publish(self, before: PipelineRunStatus, now: PipelineRunStatus) -> None:
+        """Show a status, and wake whoever waited for it."""
+        self.status = now
+        if self.listener is not None:
+            self.listener(before, now)
+        for waiter in [each for each in tuple(self.waiters) if each.satisfied(now)]:
+            self.unsubscribe(waiter)
+            waiter.wake()
+
+    def subscribe(self, waiter: RunWaiter) -> bool:
+        """Have ``waiter`` woken when it is satisfied; False when it is already, and nothing was kept."""
+        self.waiters.append(waiter)
+        if not waiter.satisfied(self.status):
+            return True
+        self.unsubscribe(waiter)
+        return False
+
+    def unsubscribe(self, waiter: RunWaiter) -> None:
+        """Forget a waiter; no error when it was woken meanwhile."""
+        if waiter in self.waiters:
+            self.waiters.remove(waiter)
+
+
+def _outcome(live: LiveTask) -> Any:
+    return live.draft.outcome if live.draft.status is S.SUCCEEDED else None
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+def _number_of_tasks(number: int) -> int:
+    """What the record of a map holds: its value is made of the tasks' own."""
+    return number
+
+
+_ONCE = RetryPolicy(give_up_on=BaseException)

@@ -1,0 +1,61 @@
+"""What pipeline runs may do with the engine that they are part of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chongming_task.core.triggers import Trigger
+from chongming_task.errors import TaskError
+from chongming_task.runtime.live import LiveTask
+
+if TYPE_CHECKING:
+    from chongming_task.runtime.engine import Engine
+
+__all__ = ["RunEngine"]
+
+
+class RunEngine:
+    """The engine, as its runs see it. On the ticking thread only.
+
+    Args:
+        engine: The engine.
+        aside: Runs a function on another thread.
+    """
+
+    def __init__(self, engine: Engine, aside: Callable[[Callable[[], None]], None]) -> None:
+        self._engine = engine
+        self._aside = aside
+
+    def take_in(self, live: LiveTask) -> None:
+        """Watch a new record."""
+        self._engine.take_in(live)
+
+    def adopt(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
+        """Watch a record that is stored, and apply triggers to it."""
+        self._engine.take_over(live, triggers)
+
+    def try_apply(self, live: LiveTask, trigger: Trigger) -> bool:
+        """Apply a trigger; False when the record refuses it, changes nothing, or is not this controller's any more."""
+        if self._engine.index.find(live.draft.task_id) is not live:
+            return False
+        try:
+            return self._engine.apply(live, trigger)
+        except TaskError:
+            return False
+
+    def aside(self, work: Callable[[], Callable[[], None]]) -> None:
+        """Run a caller's code on another thread, and then what it returns on the engine's."""
+        inbox = self._engine.inbox
+        self._aside(lambda: inbox.put(work()))
+
+    def told(self, call: Callable[[], None]) -> None:
+        """Have ``call`` called once the changes of this tick are stored and told."""
+        self._engine.outbox.answers.append(lambda _: call())
+
+    def limit(self, key: tuple[str, Any], size: int | None) -> None:
+        """Set a limit; None drops it."""
+        if size is None:
+            self._engine.ready.drop_limit(key)
+        else:
+            self._engine.ready.set_limit(key, size)
