@@ -55,14 +55,13 @@ after = controller.history.tasks()
 @contextmanager
 def kernel(folder: Path, name: str) -> Iterator[tuple[subprocess.Popen[bytes], KernelClient]]:
     """A real one, with its working directory in the folder."""
-    file, _ = write_connection_file(str(folder / f"{name}.json"))
+    file, _ = write_connection_file(str(folder / f"{name}.json"), key=b"only this test's")
     process = subprocess.Popen([sys.executable, "-m", "ipykernel_launcher", "-f", file], cwd=folder)
-    client = connect(Path(file))
     try:
-        client.run(FIRST_CELL)
-        yield process, client
+        with closing(connect(Path(file), starting=True)) as client:
+            client.run(FIRST_CELL)
+            yield process, client
     finally:
-        client.close()
         process.kill()
         process.wait(20)
 

@@ -72,8 +72,11 @@ class KernelClient:
         raise TimeoutError(f"the kernel gave no answer to {kind} within {timeout:g} s")
 
 
-def connect(connection_file: Path, timeout: float = 20) -> KernelClient:
-    """A client of the kernel that `connection_file` describes."""
+def connect(connection_file: Path, timeout: float = 20, *, starting: bool = False) -> KernelClient:
+    """A client of the kernel that `connection_file` describes.
+
+    A kernel that is only `starting` cannot make subshells before its main shell answers, which is then waited for.
+    """
     info = json.loads(connection_file.read_text())
     session = Session(key=info["key"].encode(), signature_scheme=info["signature_scheme"])
     context = zmq.Context.instance()
@@ -86,6 +89,8 @@ def connect(connection_file: Path, timeout: float = 20) -> KernelClient:
 
     client = KernelClient(session, dealer(info["shell_port"]), dealer(info["control_port"]))
     try:
+        if starting:
+            client.ask(client.shell, "kernel_info_request", {}, timeout)
         features = client.ask(client.control, "kernel_info_request", {}, timeout).get("supported_features", [])
         if SUBSHELLS in features:
             client.subshell = client.ask(client.control, "create_subshell_request", {}, timeout)["subshell_id"]
