@@ -18,6 +18,7 @@ from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue, _Limit
+from chongming_task.runtime.reports import Reports
 from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
 from chongming_task.stores.memory import MemoryTaskStore
@@ -104,12 +105,12 @@ def launch_before_storing(patch):
 
 def count_the_reports_of_earlier_attempts(patch):
     """A late end of attempt 1 ends attempt 2."""
-    take = Engine._take_end
+    take = Reports._end
 
     def gullible(self, live, ended):
         take(self, live, ended._replace(attempt=live.draft.attempt))
 
-    patch.setattr(Engine, "_take_end", gullible)
+    patch.setattr(Reports, "_end", gullible)
 
 
 def believe_an_old_hold(patch):

@@ -167,7 +167,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
                 clock=self._clock,
                 take=self._elsewhere.take,
                 follow=self._elsewhere.follow,
-                doubt=engine.reaffirm,
+                doubt=engine.transfers.reaffirm,
             )
             if self._buckets.owned is not None:
                 self._link.announce()

@@ -20,10 +20,10 @@ from chongming_task.core.states import OCCUPIED, TaskStatus
 from chongming_task.core.triggers import Asked, Forced, Orphaned
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreError, TaskError
-from chongming_task.runtime.engine import Order
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.ownership import Watchers
+from chongming_task.runtime.transfers import Order
 
 __all__ = ["Elsewhere"]
 
@@ -96,7 +96,7 @@ class Elsewhere:
             )
         lost = task.live or task.status in OCCUPIED
         stuck = task.status in _GOES_ON and isinstance(taken[0].work, NoWork)  # it would start, and cannot
-        self._link.engine.adopt(taken[0], [self.orphaned(task)] if lost or stuck else ())
+        self._link.engine.transfers.adopt(taken[0], [self.orphaned(task)] if lost or stuck else ())
         return self._link.find(task.task_id) or taken[0]
 
     def orphaned(self, task: TaskSnapshot) -> Orphaned:
@@ -153,7 +153,7 @@ class Elsewhere:
             NotRestartable: When it still cannot be run here.
         """
         if isinstance(live.work, NoWork):
-            self._link.engine.equip(live, self._submissions.revive(live.snapshot))
+            self._link.engine.transfers.equip(live, self._submissions.revive(live.snapshot))
 
     def follow(self) -> None:
         """Bring the handles of records that others have taken over up to date.
@@ -164,7 +164,7 @@ class Elsewhere:
         for task_id, live in list(self._link.engine.index.elsewhere.items()):
             task = self._link.store.get(task_id)
             if task is not None and task != live.snapshot:
-                self._link.engine.show(live, task)
+                self._link.engine.transfers.show(live, task)
 
     def take(self, command: Command) -> None:
         """Carry out what another process asks."""
@@ -182,4 +182,4 @@ class Elsewhere:
             now = self._link.engine.clock.now()
             self._link.store.complete_command(command.id, self._owner, now=now, outcome=refused(error))
         else:
-            self._link.engine.obey(Order(command.id, self._owner, live, trigger))
+            self._link.engine.transfers.obey(Order(command.id, self._owner, live, trigger))

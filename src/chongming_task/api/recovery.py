@@ -117,7 +117,7 @@ class Recovery:
                 fate = fate_of(task, runnable=not isinstance(live.work, NoWork), requeue=on_orphan == "requeue")
                 found[fate].append(task.task_id)
                 if not dry_run:
-                    self._link.engine.adopt(live, self._triggers(task, fate))
+                    self._link.engine.transfers.adopt(live, self._triggers(task, fate))
         self._link.sync()
         if not dry_run:
             self._elsewhere.bury()

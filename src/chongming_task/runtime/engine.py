@@ -11,49 +11,42 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from chongming_task.core.commands import done, refused
-from chongming_task.core.effects import ClearTimer, Detach, StopReason
-from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.effects import ClearTimer, Detach
 from chongming_task.core.ports import (
     Clock,
-    CommandAnswer,
     Executor,
-    OutputWritten,
-    ProgressReported,
     Report,
     TaskStore,
-    Touch,
-    Write,
 )
-from chongming_task.core.records import Progress, TaskSnapshot
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.rules import Step, step
 from chongming_task.core.states import TERMINAL, TaskStatus
-from chongming_task.core.triggers import Dispatched, Ended, Held, Now, Started, Timer, Trigger
+from chongming_task.core.triggers import Dispatched, Now, Timer, Trigger
 from chongming_task.errors import (
     ConcurrencyConflict,
     ControllerClosed,
     NotRestartable,
-    StoreError,
     TaskError,
     UnknownTask,
 )
 from chongming_task.runtime.aside import at_once
 from chongming_task.runtime.bus import Bus
-from chongming_task.runtime.collect import collect
 from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.index import TaskIndex
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.outbox import Outbox
 from chongming_task.runtime.ready_queue import ReadyQueue
-from chongming_task.runtime.supervisor import PROGRESS_SECONDS, Supervisor
+from chongming_task.runtime.reports import Reports
+from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
+from chongming_task.runtime.transfers import Transfers
 from chongming_task.runtime.unhappy import UNHAPPY
 
 if TYPE_CHECKING:
     from chongming_task.runtime.pipelines import Pipelines
 
-__all__ = ["Answer", "Engine", "Order"]
+__all__ = ["Answer", "Engine"]
 
 S = TaskStatus
 _STEPS_A_TICK = 1_000  # of pipeline runs; then whoever has waited has his turn
@@ -73,31 +66,14 @@ class Answer(NamedTuple):
         return self.error is None
 
 
-def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
-    """A record that was here before, as it is stored now. What to run of it is known since then."""
-    known.draft, known.stored_version = found.draft, found.stored_version
-    if isinstance(known.work, NoWork):
-        known.work, known.policy, known.needs = found.work, found.policy, found.needs
-    return known
-
-
-def _go_on() -> None:
-    """Wakes the engine for work it has left over from its last tick."""
-
-
 def _settled(answer: Answer, fenced: Mapping[str, ConcurrencyConflict]) -> Answer:
     """The answer once the store has spoken."""
     conflict = fenced.get(answer.task_id)
     return answer if conflict is None else Answer(answer.task_id, conflict)
 
 
-class Order(NamedTuple):
-    """A verb from another process."""
-
-    command_id: str
-    owner: str  # who has taken the command
-    live: LiveTask  # of an ended record only the newest are kept: this one is, until it is done
-    trigger: Trigger
+def _go_on() -> None:
+    """Wakes the engine for work it has left over from its last tick."""
 
 
 class Engine:
@@ -135,12 +111,13 @@ class Engine:
         self.tasks = self.index.tasks
         self.timers: Timers[tuple[str, Timer]] = Timers()
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
-        self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers, fence=self._fence)
+        self.transfers = Transfers(self)
+        self.reports = Reports(self, dice)
+        self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers, fence=self.transfers.fence)
         self.pipelines: Pipelines | None = None  # with the first run
-        self._dice = dice
         self._aside = aside
-        self._shut = False
-        self._now = Now(clock.now())
+        self.is_shut = False
+        self.now = Now(clock.now())
 
     # from any thread
 
@@ -152,34 +129,13 @@ class Engine:
         """Have ``call`` done to the pipeline runs."""
         self.inbox.put(self._take_run, call)
 
-    def adopt(self, live: LiveTask, triggers: Sequence[Trigger] = ()) -> None:
-        """Watch a record that the store holds, and that is this controller's there already; apply triggers to it."""
-        self.inbox.put(self.take_over, live, triggers)
-
     def ask(self, task_ids: Sequence[str], trigger: Trigger, done: Callable[[list[Answer]], None]) -> None:
         """Apply a verb to records; ``done`` is called on the engine thread once the outcome is stored."""
         self.inbox.put(self._take_ask, task_ids, trigger, done)
 
-    def equip(self, live: LiveTask, found: LiveTask) -> None:
-        """Let a record that could not be run here be run as ``found`` says."""
-        self.inbox.put(self._take_equipment, live, found)
-
-    def show(self, live: LiveTask, task: TaskSnapshot) -> None:
-        """Publish what the store says of a record that another controller has taken over."""
-        self.inbox.put(self._take_news, live, task)
-
-    def reaffirm(self) -> None:
-        """Find out which records are still this controller's, by writing them as they are: others may have thought it
-        dead. It lets go of those that are not."""
-        self.inbox.put(self._take_doubt)
-
-    def obey(self, order: Order) -> None:
-        """Carry out a command of another process; the answer is stored with what it changes."""
-        self.inbox.put(self._take_order, order)
-
     def deliver(self, live: LiveTask, epoch: int, report: Report) -> None:
         """Take the report of a worker that was launched when the record had been reset ``epoch`` times."""
-        self.inbox.put(self._take_report, live, epoch, report)
+        self.inbox.put(self.reports.take, live, epoch, report)
 
     def shut(self, stop: Trigger, done: Callable[[list[LiveTask]], None]) -> None:
         """Take in nothing more from callers, and stop every record that has not ended; ``done`` is given those."""
@@ -187,7 +143,7 @@ class Engine:
 
     def look_at_output(self, task_id: str) -> None:
         """Take in what the workers of a record have written so far."""
-        self.inbox.put(self._take_look, task_id)
+        self.inbox.put(self.reports.take_output, task_id)
 
     def call(self, done: Callable[[], None]) -> None:
         """Have ``done`` called on the engine thread, once everything posted before is stored."""
@@ -204,7 +160,7 @@ class Engine:
         busy = False
         for call, args in self.inbox.drain(self._patience(timeout)):
             if not busy:
-                busy, self._now = True, Now(self.clock.now())
+                busy, self.now = True, Now(self.clock.now())
             try:
                 call(*args)
             except Exception:  # one bad message must not end the engine
@@ -220,7 +176,7 @@ class Engine:
 
     def _advance(self) -> bool:
         assert self.pipelines is not None
-        self._now = Now(self.clock.now())
+        self.now = Now(self.clock.now())
         self.pipelines.advance(_STEPS_A_TICK)
         if self.pipelines.busy:
             self.inbox.put(_go_on)
@@ -234,7 +190,7 @@ class Engine:
         return until if timeout is None else min(until, timeout)
 
     def _take_in(self, live: LiveTask, start: Trigger | None) -> None:
-        if self._shut:
+        if self.is_shut:
             return
         self.take_in(live)
         if start is not None:
@@ -255,62 +211,14 @@ class Engine:
             self.pipelines = Pipelines(RunEngine(self, self._aside))
         call(self.pipelines)
 
-    def take_over(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
-        """Watch a record that the store holds; apply triggers to it, or let it go on. On the ticking thread."""
-        task = live.draft
-        known = self.index.find(task.task_id)
-        if known is not None and known.member is None and live.member is not None:
-            self.index.remove(known)  # it came here without its run
-        elif known is not None or self._shut:
-            return
-        self.journal.resync(task.task_id)
-        if (known := self.index.come_back(task.task_id)) is not None:
-            live = _renewed(known, live)
-        self.index.add(live)
-        self.index.follow(live)
-        self.outbox.mark(live)  # views learn of it
-        for trigger in triggers:
-            self.apply(live, trigger)
-        if triggers:
-            return
-        if task.status is S.QUEUED:
-            self.ready.add(task.task_id, live.needs, priority=task.priority, age=live.age)
-        elif task.status is S.RETRY_WAIT and task.retry_at is not None:
-            left = (task.retry_at - self._now.utc).total_seconds()
-            self.supervisor.set_timer(live, Timer.RETRY, max(left, 0.0))
-
     def _take_ask(self, task_ids: Sequence[str], trigger: Trigger, told: Callable[[list[Answer]], None]) -> None:
-        answers = [self._answer(task_id, trigger) for task_id in task_ids]
+        answers = [self.answer(task_id, trigger) for task_id in task_ids]
         self.outbox.answers.append(lambda fenced: told([_settled(answer, fenced) for answer in answers]))
-
-    def _take_news(self, live: LiveTask, task: TaskSnapshot) -> None:
-        if self.index.elsewhere.get(task.task_id) is live:
-            live.draft = task
-            self.outbox.mark(live)
-
-    def _take_doubt(self) -> None:
-        for live in self.tasks.values():
-            task, held = live.draft, live.stored_version
-            if held is not None and task.status not in TERMINAL and not live.transitions:  # those are written anyway
-                self.journal.add([Write(task, held, expect_owner=task.owner)])
-
-    def _take_equipment(self, live: LiveTask, found: LiveTask) -> None:
-        live.work, live.policy, live.needs = found.work, found.policy, found.needs
-
-    def _take_order(self, order: Order) -> None:
-        command_id, owner, live, trigger = order
-        answer = self._answer(live.draft.task_id, trigger)
-        outcome = refused(answer.error) if answer.error is not None else done(live.draft.status, acted=answer.acted)
-        said = CommandAnswer(command_id, owner, self._now.utc, outcome)
-        if live.transitions:
-            live.answers.append(said)
-        else:
-            self.journal.answer(said)
 
     def _take_shut(self, stop: Trigger, told: Callable[[list[LiveTask]], None]) -> None:
         if self.pipelines is not None:
             self.pipelines.shut()
-        self._shut = True
+        self.is_shut = True
         open_ones = [live for live in self.tasks.values() if live.draft.status not in TERMINAL]
         for live in open_ones:
             self.apply(live, stop)
@@ -319,9 +227,10 @@ class Engine:
     def _take_call(self, call: Callable[[], None]) -> None:
         self.outbox.answers.append(lambda _: call())
 
-    def _answer(self, task_id: str, trigger: Trigger) -> Answer:
+    def answer(self, task_id: str, trigger: Trigger) -> Answer:
+        """Apply a verb, and say what became of it. On the ticking thread."""
         live = self.index.find(task_id)
-        if self._shut:
+        if self.is_shut:
             return Answer(task_id, ControllerClosed("this controller is closed; make a new one"))
         if live is None:
             return Answer(task_id, UnknownTask(f"no task {task_id!r} in this controller"))
@@ -333,86 +242,9 @@ class Engine:
             _logger.exception("the engine could not apply %s", trigger)
             return Answer(task_id, TaskError(f"the engine could not do that: {error!r}"))
 
-    def _take_report(self, live: LiveTask, epoch: int, report: Report) -> None:
-        if isinstance(report, Ended) and (epoch, report.attempt) in live.given_up:
-            self._ended_too_late(live, epoch, report)
-        elif epoch != live.epoch:  # of an attempt that a reset has forgotten
-            return
-        elif isinstance(report, Started):
-            self.supervisor.started(live, report.attempt)
-            self.apply(live, report)
-        elif isinstance(report, Ended):
-            self._take_end(live, report)
-        elif isinstance(report, ProgressReported):
-            self._look(live)
-        elif isinstance(report, OutputWritten):
-            self._collect(live, report)
-        elif isinstance(report, Held):
-            self._look(live)
-            self.apply(live, report)
-        elif (narrator := self.bus.narrator) is not None:
-            self.outbox.events.append(narrator.emitted(live.draft, report, self._now.utc))
-
-    def _take_end(self, live: LiveTask, ended: Ended) -> None:
-        if live.draft.live and ended.attempt == live.draft.attempt:
-            self._look(live)
-            live.error = None if live.execution is None else live.execution.error
-            live.traceback = None if live.error is None else live.error.__traceback__
-            if ended.failure is not None:
-                self._now = Now(self._now.utc, self._dice())
-            self.apply(live, self.supervisor.measured(live, ended))
-
-    def _ended_too_late(self, live: LiveTask, epoch: int, report: Ended) -> None:
-        """A worker that was given up is gone after all: noted, never counted."""
-        del live.given_up[epoch, report.attempt]
-        how = "returned" if report.failure is None else f"ended ({report.failure.kind}: {report.failure.message})"
-        live.draft = live.draft.evolve({"abandoned": bool(live.given_up)})
-        self.outbox.mark(live)
-        note = f"the worker that was given up {how} at {self._now.utc:%Y-%m-%d %H:%M:%S} UTC"
-        known = (report.attempt, note) if epoch == live.epoch else None  # a reset has forgotten its attempt
-        owner = live.draft.owner
-        self.journal.note(Touch(live.draft.task_id, abandoned=live.draft.abandoned, note=known, owner=owner))
-        self.index.follow(live)  # nothing keeps it in memory any more
-
-    def _look(self, live: LiveTask) -> None:
-        """Bring a worker's progress up to date; look again in a moment if it moved."""
-        execution = live.execution
-        try:
-            found = None if execution is None else execution.progress
-        except Exception:  # an executor's fault must not swallow the report that comes with it
-            _logger.exception("the engine could not read the progress of %s", live.draft.task_id)
-            return
-        if found is None:
-            return
-        held = live.draft.progress
-        if found.says_the_same(held):
-            return
-        progress = Progress(found.done, found.total, found.unit, found.message, self._now.utc)
-        live.draft = live.draft.evolve({"progress": progress, "last_heartbeat_at": self._now.utc})
-        live.touched = True
-        self.outbox.mark(live)
-        self.supervisor.set_timer(live, Timer.PROGRESS, PROGRESS_SECONDS)
-        if (narrator := self.bus.narrator) is not None:
-            self.outbox.events.append(narrator.progressed(live.draft, progress, self._now.utc))
-
-    def _take_look(self, task_id: str) -> None:
-        live = self.tasks.get(task_id)
-        if live is not None and live.writers:
-            self._collect(live)
-
-    def _collect(self, live: LiveTask, news: OutputWritten | None = None) -> None:
-        """Take in what workers have written; come back in a moment while they write."""
-        lines, again = collect(live, news)
-        if again is not None:
-            self.supervisor.set_timer(live, Timer.OUTPUT, again)
-        if lines:
-            self.journal.add_output(lines)
-            if (narrator := self.bus.narrator) is not None:
-                self.outbox.events += narrator.wrote(lines)
-
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
-            self._now = Now(self.clock.now())
+            self.now = Now(self.clock.now())
             try:
                 self._fire(task_id, timer)
             except Exception:  # as with messages
@@ -424,10 +256,10 @@ class Engine:
             return
         live.timers.discard(timer)
         if timer is Timer.PROGRESS:
-            self._look(live)
+            self.reports.look(live)
             return
         if timer is Timer.OUTPUT:
-            self._collect(live)
+            self.reports.collect(live)
             return
         trigger = self.supervisor.elapsed(live, timer)
         if trigger is not None:
@@ -453,7 +285,7 @@ class Engine:
             TaskError: When the rules refuse it.
         """
         before = live.draft
-        made = step(before, trigger, self._now, live.policy)
+        made = step(before, trigger, self.now, live.policy)
         after = made.snapshot
         if after.status is S.QUEUED and isinstance(live.work, NoWork):
             raise NotRestartable(live.work.why)
@@ -473,12 +305,16 @@ class Engine:
             live.attempts.append(made.attempt)
         self.outbox.mark(live)
         self._follow(live, before, made)
-        if live.member is not None and after.status is not before.status:
-            assert self.pipelines is not None
-            self.pipelines.moved(live, before.status, live.draft.status)
+        self.tell_run(live, before.status)
         if (narrator := self.bus.narrator) is not None:
             self.outbox.events += narrator.moved(before, made)
         return made.acted
+
+    def tell_run(self, live: LiveTask, before: TaskStatus) -> None:
+        """Let the pipeline run of a record know that its status has moved."""
+        if live.member is not None and live.draft.status is not before:
+            assert self.pipelines is not None
+            self.pipelines.moved(live, before, live.draft.status)
 
     def _follow(self, live: LiveTask, before: TaskSnapshot, made: Step) -> None:
         """Keep the queue, the slots and the watch in line with the record: they follow from it, by rule."""
@@ -500,39 +336,6 @@ class Engine:
             self.index.follow(live)
         if new in UNHAPPY and old is not new and not after.overridden:  # who sets it by hand knows
             self.outbox.unhappy.append(after)
-
-    def _fence(self, task_id: str) -> LiveTask | None:
-        """Let go of a record that somebody else has written or taken over: what the store holds is what counts.
-
-        Its worker is told to stop and is on its own, as one that was given up.
-        """
-        live = self.tasks.get(task_id)
-        if live is None:
-            return None
-        self.index.leave(live)
-        self.ready.discard(task_id)
-        self.ready.release(task_id)
-        for timer in tuple(live.timers):
-            self.supervisor.clear_timer(live, timer)
-        self.supervisor.let_go(live, give_up=True)
-        for worker in live.given_up.values():
-            worker.stop(StopReason.DETACHED)
-        live.transitions.clear()
-        live.attempts.clear()
-        live.answers.clear()
-        live.draft = self._as_stored(live.draft)
-        live.stored_version = live.draft.status_version
-        return live
-
-    def _as_stored(self, task: TaskSnapshot) -> TaskSnapshot:
-        try:
-            stored = self.journal.store.get(task.task_id)
-        except StoreError:
-            stored = None
-        if stored is not None:
-            return stored
-        failure = Failure(FailureKind.LOST, "somebody else wrote this record, and what became of it cannot be read")
-        return task.evolve({"status": S.LOST, "live": False, "failure": failure, "ended_at": self._now.utc})
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""

@@ -33,7 +33,7 @@ class RunEngine:
 
     def adopt(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
         """Watch a record that is stored, and apply triggers to it."""
-        self._engine.take_over(live, triggers)
+        self._engine.transfers.take_over(live, triggers)
 
     def try_apply(self, live: LiveTask, trigger: Trigger) -> bool:
         """Apply a trigger; False when the record refuses it, changes nothing, or is not this controller's any more."""

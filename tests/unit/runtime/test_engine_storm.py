@@ -72,7 +72,7 @@ class Storm:
             keep_terminal=self.dice.choice([0, 5, 1000]),
         )
         self.rig.executor._monotonic = self.rig.clock.monotonic
-        self.rig.engine._dice = self.dice.random
+        self.rig.engine.reports._dice = self.dice.random
         self.handles = []
 
     def step(self):

@@ -220,7 +220,7 @@ def test_a_wall_clock_that_jumps_causes_nothing(rig, jump):
 def test_the_back_off_is_kept_and_spread(make_rig):
     """Exponential with full jitter: the dice decide where below the ceiling."""
     rig = make_rig()
-    rig.engine._dice = lambda: 0.5
+    rig.engine.reports._dice = lambda: 0.5
     handle, worker = rig.running(retry=RetryPolicy(4, backoff=ExponentialBackoff(base=8, factor=2, max=100)))
     for seconds in (4, 8, 16):
         worker.fail(ValueError("x"))

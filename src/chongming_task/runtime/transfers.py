@@ -1,0 +1,166 @@
+"""Records that come from other controllers and go to them, and what others ask of those here. The engine's own.
+
+``adopt``, ``equip``, ``show``, ``reaffirm`` and ``obey`` may be called from any thread, the rest on the ticking one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from chongming_task.core.commands import done, refused
+from chongming_task.core.effects import StopReason
+from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.ports import CommandAnswer, Write
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.triggers import Timer, Trigger
+from chongming_task.errors import StoreError
+from chongming_task.runtime.live import LiveTask, NoWork
+
+if TYPE_CHECKING:
+    from chongming_task.runtime.engine import Engine
+
+__all__ = ["Order", "Transfers"]
+
+S = TaskStatus
+
+
+class Order(NamedTuple):
+    """A verb from another process."""
+
+    command_id: str
+    owner: str  # who has taken the command
+    live: LiveTask  # of an ended record only the newest are kept: this one is, until it is done
+    trigger: Trigger
+
+
+class Transfers:
+    """The way in and out for records of other controllers.
+
+    Args:
+        engine: The engine.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def adopt(self, live: LiveTask, triggers: Sequence[Trigger] = ()) -> None:
+        """Watch a record that the store holds, and that is this controller's there already; apply triggers to it."""
+        self._engine.inbox.put(self.take_over, live, triggers)
+
+    def equip(self, live: LiveTask, found: LiveTask) -> None:
+        """Let a record that could not be run here be run as ``found`` says."""
+        self._engine.inbox.put(_equip, live, found)
+
+    def show(self, live: LiveTask, task: TaskSnapshot) -> None:
+        """Publish what the store says of a record that another controller has taken over."""
+        self._engine.inbox.put(self._take_news, live, task)
+
+    def reaffirm(self) -> None:
+        """Find out which records are still this controller's, by writing them as they are.
+
+        Others may have thought it dead; it lets go of those that are not.
+        """
+        self._engine.inbox.put(self._take_doubt)
+
+    def obey(self, order: Order) -> None:
+        """Carry out a command of another process; the answer is stored with what it changes."""
+        self._engine.inbox.put(self._take_order, order)
+
+    # on the ticking thread
+
+    def take_over(self, live: LiveTask, triggers: Sequence[Trigger]) -> None:
+        """Watch a record that the store holds; apply triggers to it, or let it go on as it is."""
+        engine, task = self._engine, live.draft
+        known = engine.index.find(task.task_id)
+        if known is not None and known.member is None and live.member is not None:
+            engine.index.remove(known)  # it came here without its run
+        elif known is not None or engine.is_shut:
+            return
+        engine.journal.resync(task.task_id)
+        if (known := engine.index.come_back(task.task_id)) is not None:
+            live = _renewed(known, live)
+        engine.index.add(live)
+        engine.index.follow(live)
+        engine.outbox.mark(live)  # views learn of it
+        for trigger in triggers:
+            engine.apply(live, trigger)
+        if triggers:
+            return
+        if task.status is S.QUEUED:
+            engine.ready.add(task.task_id, live.needs, priority=task.priority, age=live.age)
+        elif task.status is S.RETRY_WAIT and task.retry_at is not None:
+            left = (task.retry_at - engine.now.utc).total_seconds()
+            engine.supervisor.set_timer(live, Timer.RETRY, max(left, 0.0))
+
+    def _take_news(self, live: LiveTask, task: TaskSnapshot) -> None:
+        if self._engine.index.elsewhere.get(task.task_id) is live:
+            self._replace(live, task)
+            self._engine.outbox.mark(live)
+
+    def _replace(self, live: LiveTask, task: TaskSnapshot) -> None:
+        before, live.draft = live.draft.status, task
+        self._engine.tell_run(live, before)
+
+    def _take_doubt(self) -> None:
+        for live in self._engine.tasks.values():
+            task, held = live.draft, live.stored_version
+            if held is not None and task.status not in TERMINAL and not live.transitions:  # those are written anyway
+                self._engine.journal.add([Write(task, held, expect_owner=task.owner)])
+
+    def _take_order(self, order: Order) -> None:
+        command_id, owner, live, trigger = order
+        answer = self._engine.answer(live.draft.task_id, trigger)
+        outcome = refused(answer.error) if answer.error is not None else done(live.draft.status, acted=answer.acted)
+        said = CommandAnswer(command_id, owner, self._engine.now.utc, outcome)
+        if live.transitions:
+            live.answers.append(said)
+        else:
+            self._engine.journal.answer(said)
+
+    def fence(self, task_id: str) -> LiveTask | None:
+        """Let go of a record that somebody else has written or taken over: what the store holds is what counts.
+
+        Its worker is told to stop and is on its own, as one that was given up.
+        """
+        engine = self._engine
+        live = engine.tasks.get(task_id)
+        if live is None:
+            return None
+        engine.index.leave(live)
+        engine.ready.discard(task_id)
+        engine.ready.release(task_id)
+        for timer in tuple(live.timers):
+            engine.supervisor.clear_timer(live, timer)
+        engine.supervisor.let_go(live, give_up=True)
+        for worker in live.given_up.values():
+            worker.stop(StopReason.DETACHED)
+        live.transitions.clear()
+        live.attempts.clear()
+        live.answers.clear()
+        self._replace(live, self._as_stored(live.draft))
+        live.stored_version = live.draft.status_version
+        return live
+
+    def _as_stored(self, task: TaskSnapshot) -> TaskSnapshot:
+        try:
+            stored = self._engine.journal.store.get(task.task_id)
+        except StoreError:
+            stored = None
+        if stored is not None:
+            return stored
+        failure = Failure(FailureKind.LOST, "somebody else wrote this record, and what became of it cannot be read")
+        return task.evolve({"status": S.LOST, "live": False, "failure": failure, "ended_at": self._engine.now.utc})
+
+
+def _equip(live: LiveTask, found: LiveTask) -> None:
+    live.work, live.policy, live.needs = found.work, found.policy, found.needs
+
+
+def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
+    """A record that was here before, as it is stored now. What to run of it is known since then."""
+    known.draft, known.stored_version = found.draft, found.stored_version
+    if isinstance(known.work, NoWork):
+        _equip(known, found)
+    return known
