@@ -26,11 +26,10 @@ from chongming_task import (
     task,
 )
 from chongming_task.api.recovery import fate_of
-from chongming_task.core.ports import Write
 from chongming_task.core.records import OwnerLease
 from chongming_task.core.states import RequestedAction
 from chongming_task.runtime.ownership import Watchers, this_process
-from chongming_task.testing import FakeClock, check_audit
+from chongming_task.testing import check_audit
 
 VICTIM = """
 import sys, threading
@@ -278,99 +277,6 @@ def test_a_retry_in_a_new_process_takes_the_record_along(controller_on):
     heir.handle(handle.id).wait_for("running", timeout=10)
     assert heir.stop(handle.id)
     assert heir.get(handle.id).attempt == 2
-
-
-def test_a_record_of_a_controller_that_was_closed_is_free_at_once(shared):
-    """Whoever wants it need not wait until it is old."""
-    first = Controller(shared)
-    handle = first.submit(hold)
-    handle.wait_for("running", timeout=10)
-    assert handle.stop()
-    first.close(close_store=False)
-    second = Controller(shared)
-    second.register(hold)
-    assert second.retry(handle.id, force=True) is True
-    second.handle(handle.id).wait_for("running", timeout=10)
-    second.close(timeout=5, close_store=False)
-
-
-def test_a_command_is_answered_when_its_controller_is_closed(shared):
-    """Also one that was not heard any more; whoever asks later sees that nobody would hear it."""
-    first, second = Controller(shared), Controller(shared)
-    handle = first.submit(len, args=("abc",), start=False)
-    first.counts()
-    first._link.steward.stop()  # it hears nothing more, as during its close
-    assert second.skip(handle.id) is False
-    first.close(close_store=False)
-    (command,) = second.commands(handle.id)
-    assert (command.outcome["ok"], command.outcome["error"]) == (False, "ControllerClosed")
-    second.close(close_store=False)
-
-
-def test_a_command_to_one_that_goes_at_that_moment_is_heard_by_its_sender(shared, monkeypatch):
-    """It has looked whether somebody hears it, and looks again."""
-    first, second = Controller(shared), Controller(shared)
-    handle = first.submit(len, args=("abc",), start=False)
-    first.counts()
-    send = shared.submit_command
-
-    def too_late(command):
-        first.close(close_store=False)
-        send(command)
-
-    monkeypatch.setattr(shared, "submit_command", too_late)
-    assert second.reset(handle.id, confirm=True) is False
-    second.counts()
-    (command,) = second.commands(handle.id)
-    assert command.outcome == {"ok": True, "acted": True, "status": "pending"}
-    assert second.get(handle.id).owner == second.owner
-    second.close(close_store=False)
-
-
-def test_what_can_only_be_run_by_who_is_gone_is_not_started_by_a_verb(controller_on):
-    """It never ran, and cannot run here: it is cancelled, as by a reconciliation."""
-    gone = controller_on(max_parallel=1)
-    busy, queued = gone.submit(hold), gone.submit(len, args=("abc",))
-    busy.wait_for("running", timeout=10)
-    vanish(gone)
-    heir = controller_on()
-    with pytest.raises(InvalidTransition, match="it was cancelled"):
-        heir.pause(queued.id)
-    assert [edge.trigger for edge in heir.transitions(queued.id)] == ["user:start", "reconcile:orphan"]
-
-
-def test_an_attempt_is_lost_by_who_ran_it(controller_on, shared):
-    """Not by an heir that took its record over and died before it said so."""
-    gone, heir = controller_on(), controller_on()
-    handle = gone.submit(hold)
-    handle.wait_for("running", timeout=10)
-    vanish(gone)
-    heir._elsewhere.take_over([heir.get(handle.id)])
-    vanish(heir)
-    last = controller_on()
-    assert last.reconcile().lost == (handle.id,)
-    assert [attempt.owner for attempt in last.attempts(handle.id)] == [gone.owner]
-    assert gone.owner in last.transitions(handle.id)[-1].reason
-
-
-def test_who_was_out_of_reach_for_long_looks_what_is_still_its_own(shared):
-    """It lets go of what others have taken, though its task itself says nothing."""
-    clock = FakeClock()
-    slow = Controller(shared, clock=clock)
-    handle = slow.submit(hold)
-    handle.wait_for("running", timeout=10)
-    heir = Controller(shared)
-    shared.commit([Write(handle.snapshot.evolve({"owner": heir.owner}), handle.snapshot.status_version)])
-    clock.advance(31)
-    slow._link.steward.renew()
-    slow.counts()
-    assert slow.desynced_tasks == [handle.id]
-    until = time.monotonic() + 10
-    while handle.running and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not handle.running
-    for controller in (slow, heir):
-        controller.close(timeout=5, close_store=False)
 
 
 def test_a_word_that_is_no_choice_is_refused(controller_on):

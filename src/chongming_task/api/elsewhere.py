@@ -121,6 +121,8 @@ class Elsewhere:
         pairs = zip(tasks, ours, strict=True)
         writes = [Write(mine, mine.status_version, expect_owner=task.owner) for task, mine in pairs]
         lost = {conflict.task_id for conflict in self._link.store.commit(writes)}
+        if self._link.steward is not None:
+            self._link.steward.forget({t.task_id for t in tasks if t.owner != self._owner and t.task_id not in lost})
         return [task for task in ours if task.task_id not in lost]
 
     def bury(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 
 from chongming_task.core.commands import refused
@@ -64,7 +64,8 @@ class Steward:
         self._take = take
         self._follow = follow
         self._doubt = doubt
-        self._taken: OrderedDict[str, None] = OrderedDict()
+        self._taken: OrderedDict[str, str] = OrderedDict()  # commands and their records
+        self._taking = threading.Lock()
         self._renew_at = float("-inf")  # monotonic
         self._leased_until = datetime.max.replace(tzinfo=UTC)  # no lease yet that could have run out
         self._failed = 0  # times in a row
@@ -119,13 +120,18 @@ class Steward:
         new = [command for command in found if command.id not in self._taken]
         for command in new:
             self._take(command)
-            self._remember(command.id)
+            with self._taking:
+                self._taken[command.id] = command.task_id
+                if len(self._taken) > _REMEMBERED:
+                    self._taken.popitem(last=False)
         return bool(new)
 
-    def _remember(self, command_id: str) -> None:
-        self._taken[command_id] = None
-        if len(self._taken) > _REMEMBERED:
-            self._taken.popitem(last=False)
+    def forget(self, task_ids: Collection[str]) -> None:
+        """Take commands for records anew that come from another owner: if this one had the records before, and was
+        asked, its answers went with them."""
+        with self._taking:
+            for command_id in [known for known, task_id in self._taken.items() if task_id in task_ids]:
+                del self._taken[command_id]
 
     def renew(self) -> None:
         """Prolong the controller's leases.
