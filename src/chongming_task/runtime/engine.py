@@ -158,7 +158,8 @@ class Engine:
             timeout: Seconds to wait for the first message, if nothing is due before.
         """
         busy = False
-        for call, args in self.inbox.drain(self._patience(timeout)):
+        gather = self.outbox.worth_a_wait if len(self.ready.holding) > 1 else 0.0
+        for call, args in self.inbox.drain(self._patience(timeout), gather):
             if not busy:
                 busy, self.now = True, Now(self.clock.now())
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -13,9 +14,14 @@ Message = tuple[Callable[..., None], tuple[Any, ...]]
 
 
 class Inbox:
-    """A queue that any thread may put into, and the engine alone empties."""
+    """A queue that any thread may put into, and the engine alone empties.
 
-    def __init__(self) -> None:
+    Args:
+        sleep: Passes time.
+    """
+
+    def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sleep = sleep
         self._queue: SimpleQueue[Message] = SimpleQueue()
 
     def put(self, call: Callable[..., None], *args: Any) -> None:
@@ -25,19 +31,21 @@ class Inbox:
     def __len__(self) -> int:
         return self._queue.qsize()
 
-    def drain(self, timeout: float | None = 0.0) -> Iterator[Message]:
+    def drain(self, timeout: float | None = 0.0, gather: float = 0.0) -> Iterator[Message]:
         """What has arrived up to now; waits for the first.
 
         Args:
             timeout: Seconds to wait for it; 0 does not wait, None waits without end.
+            gather: Seconds to wait for others to come along; not when ``timeout`` is 0.
         """
         queue = self._queue
-        count = queue.qsize()
-        if not count and timeout != 0.0:
-            try:
-                yield queue.get(timeout=timeout)
-            except Empty:
-                return
-            count = queue.qsize()
-        for _ in range(count):  # what comes in meanwhile is for the next tick: no sender can hold this one up
+        if timeout != 0.0:
+            if not queue.qsize():
+                try:
+                    yield queue.get(timeout=timeout)
+                except Empty:
+                    return
+            if gather:
+                self._sleep(gather)
+        for _ in range(queue.qsize()):  # what comes in meanwhile is for the next tick: no sender can hold this one up
             yield queue.get_nowait()

@@ -26,6 +26,9 @@ __all__ = ["STORE_TIMER", "Outbox"]
 STORE_TIMER = ("", Timer.RETRY)
 """Wakes the engine when the journal should try again; no record has an empty id."""
 
+_SLOW_SECONDS = 0.001  # a store that takes so long for a tick is worth a wait:
+_GATHER_SHARE = 0.05  # this much of what it took,
+_GATHER_SECONDS = 0.005  # and no more
 _logger = logging.getLogger("chongming_task.engine")
 
 
@@ -56,6 +59,7 @@ class Outbox:
         self.unhappy: list[TaskSnapshot] = []  # records that failed or were lost
         # Called last, with what turned out to be somebody else's: the rest of what they speak of is stored by then.
         self.answers: list[Callable[[Mapping[str, ConcurrencyConflict]], None]] = []
+        self._took = 0.0  # seconds, by the store, the last time
         self._changed: list[LiveTask] = []
         self._journal = journal
         self._bus = bus
@@ -63,6 +67,15 @@ class Outbox:
         self._clock = clock
         self._timers = timers
         self._fence = fence
+
+    @property
+    def worth_a_wait(self) -> float:
+        """Seconds to wait for what other workers report, so that it is stored together: none where that is quick.
+
+        Else half of the workers report while the others' reports are stored, by turns, and transactions are twice as
+        many.
+        """
+        return min(self._took * _GATHER_SHARE, _GATHER_SECONDS) if self._took >= _SLOW_SECONDS else 0.0
 
     def mark(self, live: LiveTask) -> None:
         """Note that a record has changed."""
@@ -132,6 +145,7 @@ class Outbox:
         now = self._clock.monotonic()
         if self._journal.due(now):
             again = self._journal.flush(now)
+            self._took = self._clock.monotonic() - now
             if again is not None:
                 self._timers.set(STORE_TIMER, again)
         self._journal.touch(touches)

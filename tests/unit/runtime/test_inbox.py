@@ -77,6 +77,33 @@ def test_the_first_message_ends_the_wait(timeout):
     assert len(inbox) == 0
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_who_gathers_takes_what_comes_soon(first):
+    """After the first message, whether it was there already or came."""
+    slept = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        inbox.put(said, "soon")
+
+    inbox = Inbox(sleep)
+    sender = threading.Thread(target=inbox.put, args=(said, "now"))
+    sender.start()
+    if first:
+        sender.join(10)
+    assert list(inbox.drain(10.0, 0.25)) == [(said, ("now",)), (said, ("soon",))]
+    assert slept == [0.25]
+    sender.join(10)
+
+
+def test_who_does_not_wait_gathers_nothing():
+    """A tick by hand takes what there is."""
+    inbox = Inbox(lambda seconds: pytest.fail("it slept"))
+    inbox.put(said, "now")
+    assert list(inbox.drain(0.0, 0.25)) == [(said, ("now",))]
+    assert list(inbox.drain(0.001, 0.25)) == []
+
+
 def test_many_senders_lose_nothing():
     """Each one's messages stay in its order."""
     inbox = Inbox()
