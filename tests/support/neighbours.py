@@ -25,6 +25,7 @@ from tests.support.forge import forge
 logging.getLogger("chongming_task.task").addHandler(logging.NullHandler())  # some fail, as they should
 SLOTS = 8
 OPEN = 24  # records that each has at once
+COMMANDS_BETWEEN_LOOKS = 20
 HELD = 3  # as many of its own may be paused
 REST_SECONDS = 0.02  # between two commands of one sender, and between two looks for answers
 VERBS = (Verb.STOP, Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.CANCEL, Verb.SKIP)
@@ -38,9 +39,10 @@ def note(log: str, task_id: str, what: str) -> None:
     os.close(file)
 
 
-@task(retry=RetryPolicy(max_attempts=4, backoff=FixedBackoff(0.05)))
+@task(restartable=True, retry=RetryPolicy(max_attempts=4, backoff=FixedBackoff(0.05)))
 def shift(ctx, log: str, steps: int, failures: int) -> int:
-    """Says when it begins and ends; its first attempts fail."""
+    """Says when it begins and ends; its first attempts fail. Either could run it, so nothing but the rules keeps it at
+    one."""
     note(log, ctx.task_id, "begins")
     try:
         for _ in range(steps):
@@ -62,6 +64,7 @@ class Neighbour:
 
     def __init__(self, store: str, log: str) -> None:
         self.controller = Controller(store=store, max_parallel=SLOTS, echo=False)
+        self.controller.register(shift)
         self.log = log
         self.dice = random.Random(os.getpid())
         self.handles: list = []
@@ -120,6 +123,9 @@ def live(store: str, log: str, seconds: str) -> None:
     while time.monotonic() < until:
         one.submit()
         one.command()
+        if one.sent % COMMANDS_BETWEEN_LOOKS == 0:  # nobody is gone, so there is nothing to take over
+            report = one.controller.reconcile(on_orphan="requeue")
+            assert not any(report._replace(untouched=())), report
         time.sleep(REST_SECONDS)
     one.over.set()
     watcher.join(PATIENCE_SECONDS)
