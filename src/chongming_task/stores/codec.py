@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from chongming_task.core.failures import Failure, FailureKind
@@ -59,6 +60,7 @@ _strict = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _lenient = json.JSONEncoder(separators=(",", ":")).encode  # for numbers that are shown and never computed with
 
 
+@lru_cache(maxsize=256)  # most of what a tick writes is of a few moments
 def to_micros(moment: datetime) -> int:
     """Microseconds since 1970 of an aware datetime.
 
@@ -230,7 +232,7 @@ def _failure(text: str | None) -> Failure | None:
 def transition_row(transition: Transition) -> Row:
     """A transition's columns."""
     task_id, version, source, target, trigger, actor, reason, at = transition
-    return task_id, version, source.value, target.value, str(trigger), str(actor), reason, to_micros(at)
+    return task_id, version, source._value_, target._value_, str(trigger), str(actor), reason, to_micros(at)
 
 
 def transition_from(row: Row) -> Transition:
@@ -247,7 +249,7 @@ def change_from(row: Row) -> Change:
 def attempt_row(attempt: AttemptRecord) -> Row:
     """An attempt's columns."""
     row: list[Any] = list(attempt)
-    row[2] = attempt.status.value
+    row[2] = attempt.status._value_
     row[3] = to_micros(attempt.started_at)
     row[4] = _micros(attempt.ended_at)
     row[7] = _failure_text(attempt.failure)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from chongming_task.errors import StoreError
@@ -43,11 +44,11 @@ class SqliteSession:
     def many(self, name: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """See ``database.Session``. In order; rows in a row that hold None in the same places go together."""
         for shape, group in groupby(rows, _shape):
-            sql = _without_nulls(name, shape)
-            if shape:
-                self._connection.executemany(sql, ([v for v in row if v is not None] for row in group))
+            if True in shape:
+                sql, others = _without_nulls(name, shape)
+                self._connection.executemany(sql, map(others, group))
             else:
-                self._connection.executemany(sql, group)
+                self._connection.executemany(_SQL[name], group)
 
     def put(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
         """See ``database.Session``. Row by row: here a statement is no further away than a function."""
@@ -63,8 +64,8 @@ def _shape(row: Sequence[Any] | Mapping[str, Any]) -> tuple[bool, ...]:
 
 
 @lru_cache(maxsize=1_000)
-def _without_nulls(name: str, shape: tuple[bool, ...]) -> str:
-    """A statement that says NULL where a row holds None, so that nothing is bound there.
+def _without_nulls(name: str, shape: tuple[bool, ...]) -> tuple[str, Callable[[Any], Sequence[Any]]]:
+    """A statement that says NULL where a row holds None, so that nothing is bound there; and a row's other values.
 
     To bind a None takes Python's sqlite3 half a microsecond, to bind a number a tenth of that; and of the columns of a
     record most are None. This halves the cost of a write.
@@ -73,10 +74,10 @@ def _without_nulls(name: str, shape: tuple[bool, ...]) -> str:
         name: The query, with one ``?`` for each value.
         shape: See ``_shape``.
     """
-    if True not in shape:
-        return _SQL[name]
     first, *rest = _SQL[name].split("?")
-    return first + "".join(("NULL" if null else "?") + part for null, part in zip(shape, rest, strict=True))
+    sql = first + "".join(("NULL" if null else "?") + part for null, part in zip(shape, rest, strict=True))
+    places = [place for place, null in enumerate(shape) if not null]
+    return sql, itemgetter(*places) if len(places) > 1 else lambda row: [row[place] for place in places]
 
 
 def _joined(names: tuple[str, ...]) -> str:
