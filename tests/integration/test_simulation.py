@@ -17,7 +17,7 @@ from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.inbox import Inbox
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.outbox import Outbox
-from chongming_task.runtime.ready_queue import ReadyQueue, _Limit
+from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 from chongming_task.runtime.reports import Reports
 from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.timers import Timers
@@ -174,7 +174,7 @@ def forget_what_the_store_did_not_take(patch):
 
 def overlook_full_limits(patch):
     """A tag's limit is never full."""
-    patch.setattr(_Limit, "full", property(lambda self: self.size > 3 and self.used >= self.size))
+    patch.setattr(Limit, "full", property(lambda self: self.size > 3 and self.used >= self.size))
 
 
 def never_say_go_on(patch):

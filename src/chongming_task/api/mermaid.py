@@ -48,8 +48,9 @@ def to_mermaid(nodes: Iterable[Declared], statuses: Mapping[str, TaskStatus] | N
     return "\n".join(lines)
 
 
+_CODES = str.maketrans({"#": "#35;", "&": "#amp;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "`": "#96;"})
+
+
 def _text(name: str) -> str:
-    """A name as Mermaid shows it: as text, whatever it holds."""
-    for mark, code in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("\n", " ")):
-        name = name.replace(mark, code)
-    return name
+    """A name as Mermaid shows it: as text on one line, whatever it holds."""
+    return " ".join(name.split()).translate(_CODES)

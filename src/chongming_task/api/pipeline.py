@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.mermaid import to_mermaid
-from chongming_task.api.pipeline_checks import check_acyclic, unknown_node
+from chongming_task.api.pipeline_checks import check_acyclic, check_names, check_quorum, unknown_node
 from chongming_task.api.submission import Options
 from chongming_task.api.task import checked_name, spec_of
 from chongming_task.core.graph import JoinMode
@@ -126,17 +126,15 @@ class Pipeline:
 
     def knows(self, name: str) -> bool:
         """Whether a record of a run can be called so: a node, or a task of a map."""
-        head, bracket, _ = name.rpartition("[")
-        return name in self._declared or (bool(bracket) and head in self._declared and self._is_map(head))
+        return name in self._declared or self.is_map(name.rpartition("[")[0])
 
-    def _is_map(self, name: str) -> bool:
-        return self._declared[name].fan is not None
+    def is_map(self, name: str) -> bool:
+        """Whether a node of that name is a map."""
+        return name in self._declared and self._declared[name].fan is not None
 
-    def restarts(self, name: str) -> bool:
-        """Whether the task of a node, or of a map's task, may run again after it was lost."""
-        declared = self._declared.get(name) or self._declared.get(name.rpartition("[")[0])
-        target = None if declared is None else declared.target
-        return callable(target) and spec_of(target).restartable
+    def target_of(self, name: str) -> Callable[..., Any] | str:
+        """What a record of a run is made of: a node, or a task of a map."""
+        return self._declared[name if name in self._declared else name.rpartition("[")[0]].target
 
     # declare
 
@@ -332,9 +330,17 @@ class Pipeline:
         """Say whether it can run.
 
         Raises:
-            ConfigurationError: For a dependency that is not there, or a cycle, with the path along it.
+            ConfigurationError: For a dependency that is not there; a cycle, with the path along it; a node that is
+                called like a task of a map; or a quorum of more nodes than there are.
         """
-        check_acyclic(self.name, {name: each.deps for name, each in self._declared.items()})
+        self._checked()
+
+    def _checked(self) -> list[tuple[int, ...]]:
+        """Of each node the numbers of those it waits for."""
+        check_names(self.name, self._declared, {name for name in self._declared if self.is_map(name)})
+        upstream = check_acyclic(self.name, {name: each.deps for name, each in self._declared.items()})
+        check_quorum(self.name, self.on_failure, upstream)
+        return upstream
 
     def submit(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from chongming_task.core.graph import find_cycle
+from chongming_task.core.runs import AggregationPolicy
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["check_acyclic", "unknown_node"]
+__all__ = ["check_acyclic", "check_names", "check_quorum", "unknown_node"]
 
 _SHOWN = 20  # nodes of a path in a message
 
@@ -27,6 +28,35 @@ def unknown_node(pipeline: str, name: object, known: Iterable[str], by: str | No
     hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(map(repr, names[:_SHOWN])) or 'none'}"
     asks = "" if by is None else f"{by!r} waits for it, and "
     return ConfigurationError(f"{asks}the pipeline {pipeline!r} has no node {name!r:.100}{hint}")
+
+
+def check_names(pipeline: str, names: Iterable[str], maps: Collection[str]) -> None:
+    """No node is called like a task of a map.
+
+    Raises:
+        ConfigurationError: For one that is.
+    """
+    for name in names:
+        head, bracket, tail = name.rpartition("[")
+        if bracket and head in maps and tail.removesuffix("]").isdecimal():
+            raise ConfigurationError(
+                f"the pipeline {pipeline!r} has a map {head!r}, whose tasks are called {head + '[0]'!r} and so on, "
+                f"and a node {name!r}; give name= another"
+            )
+
+
+def check_quorum(pipeline: str, policy: AggregationPolicy, upstream: Sequence[Sequence[int]]) -> None:
+    """A quorum can be met.
+
+    Raises:
+        ConfigurationError: When there are not as many last nodes.
+    """
+    last = len(upstream) - len({node for above in upstream for node in above})
+    if policy.name == "quorum" and policy.needed > last:
+        raise ConfigurationError(
+            f"the pipeline {pipeline!r} needs {policy.needed} of its last nodes to succeed, and has {last}: nodes that "
+            "no other waits for"
+        )
 
 
 def check_acyclic(pipeline: str, deps: Mapping[str, Iterable[str]]) -> list[tuple[int, ...]]:

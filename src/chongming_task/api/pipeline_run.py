@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.api.handle import TaskHandle
@@ -141,7 +142,7 @@ class PipelineRun:
     def summary(self) -> RunSummary:
         """Its status, how many records are in each status, and the first failure with what it has blocked."""
         run = self._run
-        first = run.first_failure
+        first = run.first_failure()
         if first is None:
             return RunSummary(self.status, run.counts())
         task, node = first.snapshot, run.number_of(first)
@@ -173,7 +174,7 @@ class PipelineRun:
             TimeoutError: When it has not ended by then; it goes on.
         """
         if not self._wait_until(lambda status: status.is_terminal, patience_of(timeout)):
-            raise TimeoutError(f"{self!r} has not ended within {timeout} s; it goes on")
+            raise TimeoutError(f"{self!r} has not ended {_within(timeout)}")
         return self.status
 
     def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
@@ -197,7 +198,7 @@ class PipelineRun:
         ended = asyncio.Event()
 
         def wake() -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop was closed, and nobody waits in it
                 loop.call_soon_threadsafe(ended.set)
 
         waiter = RunWaiter(lambda status: status.is_terminal, wake)
@@ -215,12 +216,21 @@ class PipelineRun:
     ) -> bool:
         """Start nothing more, and hold what runs at its next checkpoint.
 
+        A task that reaches no checkpoint in time goes on, and the run is paused when that has ended. What was retried
+        or resumed by itself runs all the same.
+
+        Args:
+            wait: False returns once it is asked.
+            timeout: Seconds that running tasks have to reach a checkpoint.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
         Returns:
-            True when nothing runs any more; False when that is not confirmed.
+            True when nothing runs any more; False when that is not confirmed, or the run has ended.
         """
         window = seconds_of("timeout", timeout)
         self._ask(asked(Verb.PAUSE, actor, reason, window=window))
-        if wait:
+        if wait and not self._asks_itself():
             self._wait_until(lambda status: status is PipelineRunStatus.PAUSED or status.is_terminal, window)
         return self.status is PipelineRunStatus.PAUSED
 
@@ -254,11 +264,15 @@ class PipelineRun:
 
     def _end(self, verb: Asked, wait: bool) -> bool:
         self._ask(verb)
-        mine = running_task_id()
-        if wait and not any(live.snapshot.task_id == mine for live in self._run.members()):
+        if wait and not self._asks_itself():
             patience = (verb.window if verb.graceful else 0.0) + 2 * KILL_SECONDS
             self._wait_until(lambda status: status.is_terminal, patience)
         return self.done() and not self._run.counts().get(S.LOST)
+
+    def _asks_itself(self) -> bool:
+        """Whether one of its own tasks is asking, which must not wait for itself."""
+        mine = running_task_id()
+        return mine is not None and any(live.snapshot.task_id == mine for live in self._run.members())
 
     def skip(self, node: Node | str, reason: str | None = None, *, actor: str = "user") -> bool:
         """Pass over a node that has not begun, or has failed; see :meth:`Controller.skip`."""
@@ -267,7 +281,8 @@ class PipelineRun:
     def retry_failed(self, *, reason: str | None = None, actor: str = "user") -> list[str]:
         """Run again what failed or was lost, and what that has blocked; what has succeeded stays.
 
-        One whose lost worker still runs is left alone: two copies would run.
+        One whose lost worker still runs is left alone: two copies would run. In a run that is paused they wait for the
+        end of the pause.
 
         Returns:
             The names of the nodes that run again, or wait to.
@@ -311,6 +326,10 @@ class PipelineRun:
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self._run.counts().items())
         return f"<PipelineRun {self.name!r} {self.status}: {counts or 'no nodes'}>"
+
+
+def _within(timeout: float | None) -> str:
+    return f"within {timeout:g} s; it goes on" if timeout is not None else "though nothing moves any more"
 
 
 def _name_of(node: Node | str) -> str:

@@ -14,7 +14,7 @@ from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot,
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.bus import Subscription
-from chongming_task.runtime.ready_queue import ReadyQueue
+from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
@@ -214,6 +214,6 @@ def _describe(ready: ReadyQueue, task_id: str) -> list[str]:
     found = []
     for key in ready.waits_for(task_id):
         used, size = ready.usage(key)
-        kind, name = cast("tuple[str, object]", key)
+        kind, name = key.name if isinstance(key, Limit) else cast("tuple[str, object]", key)
         found.append(f"{kind} {name} ({used}/{size})")
     return found

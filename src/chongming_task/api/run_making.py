@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.api.pipeline_checks import check_acyclic
 from chongming_task.api.submission import Membership, Options, Submissions
 from chongming_task.core.graph import heights
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.text import clean
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, NoWork, Work
 from chongming_task.runtime.live_run import FanPlan, LiveRun, NodePlan
@@ -60,7 +59,7 @@ class RunMaker:
         """
         given = _checked_input(parameters)
         declared = list(pipeline._declared.values())
-        upstream = check_acyclic(pipeline.name, {each.node.name: each.deps for each in declared})
+        upstream = pipeline._checked()
         run_id = f"{pipeline.name}:{new_id()}" if run_id is None else run_id
         held = stored or {}
         nodes: list[LiveTask | None] = [None] * len(declared)
@@ -81,8 +80,9 @@ class RunMaker:
             base=self.values.artifacts,
         )
         for number, each in enumerate(declared):
-            if each.fan is not None and run.nodes[number].snapshot.status is TaskStatus.SUCCEEDED:
-                run.expand(number, _tasks_of(each.node.name, held))
+            if each.fan is not None:
+                ended = run.nodes[number].snapshot.status is TaskStatus.SUCCEEDED
+                run.remember(number, _tasks_of(each.node.name, held), expanded=ended)
         return run
 
     def _node(self, each: Declared, member: Membership, held: Mapping[str, TaskSnapshot]) -> LiveTask:
@@ -92,8 +92,8 @@ class RunMaker:
                 live = self.submissions.make(_nothing, (), {}, Options(name=name), member)
             else:
                 live = self.submissions.make(each.target, each.args, each.kwargs, _named(each.options, name), member)
-        except ConfigurationError as wrong:
-            raise ConfigurationError(f"node {name!r}: {wrong}") from wrong.__cause__
+        except (ConfigurationError, UnknownTask) as wrong:
+            raise type(wrong)(f"node {name!r}: {wrong}") from wrong.__cause__
         return _as_stored(live, held.get(name))
 
     def _plan(
@@ -121,17 +121,20 @@ class RunMaker:
                 live = self.submissions.make(each.target, (item, *each.args), each.kwargs, options, member)
                 assert isinstance(live.work, Work)
                 live.work = live.work._replace(upstream=above) if len(above) else live.work
-                tasks.append(_as_stored(live, held.get(member.node)))
+                tasks.append(live)
             return tasks
 
         return NodePlan(name, upstream, each.join, each.when, FanPlan(items_of, make, each.fan.max_parallel))
 
 
+_UNKNOWN = NoWork("it belongs to a map whose items were not asked for here; retry the map, or run.retry_failed()")
+
+
 def _tasks_of(name: str, held: Mapping[str, TaskSnapshot]) -> list[LiveTask]:
-    """The tasks of a map that has ended, as they are stored."""
+    """The tasks of a map as they are stored; what is to be run of them is known when its items are."""
     found: list[LiveTask] = []
     while (task := held.get(f"{name}[{len(found)}]")) is not None:
-        found.append(LiveTask(task, NoWork("its map has ended"), TaskPolicy(), stored_version=task.status_version))
+        found.append(LiveTask(task, _UNKNOWN, TaskPolicy(), stored_version=task.status_version))
     return found
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.link import EngineLink
 from chongming_task.api.run_making import RunMaker
 from chongming_task.api.submission import Submissions
+from chongming_task.api.task import spec_of
 from chongming_task.api.values import ResultValues
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.records import TaskSnapshot, Transition
 from chongming_task.core.states import OCCUPIED, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.live_run import LiveRun
+from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.live_run import ACTOR, LiveRun
 
 if TYPE_CHECKING:
     from chongming_task.api.pipeline import Pipeline
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunStarting"]
 
+S = TaskStatus
 _KEPT = frozenset({TaskStatus.SUCCEEDED, TaskStatus.SKIPPED})
 _ENDING = frozenset({RequestedAction.STOP, RequestedAction.CANCEL})
 
@@ -66,7 +69,10 @@ class RunStarting:
         if len(ours) < len(unfinished):
             raise ConfigurationError(f"another controller has just begun to go on with the run {run_id!r}")
         run = maker.make(pipeline, input, run_id=run_id, stored=stored | ours)
-        run.steps = {task.task_id: self._steps_of(pipeline, task, stored[node]) for node, task in ours.items()}
+        for live in run.members():
+            before = stored.get(live.snapshot.node or "")
+            if before is not None and before.status not in _KEPT:
+                self._bring(run, live, before, pipeline)
         return self._lead(run)
 
     def _check_continuable(self, pipeline: Pipeline, run_id: str, stored: Mapping[str, TaskSnapshot]) -> None:
@@ -88,26 +94,81 @@ class RunStarting:
                     f"the run {run_id!r} is led by {who}; steer it there, or by its node {task.name!r}"
                 )
 
-    def _steps_of(self, pipeline: Pipeline, task: TaskSnapshot, before: TaskSnapshot) -> list[Trigger]:
-        """What brings a record that was left behind to where its run can go on from."""
-        again = Asked(Verb.RETRY, self.owner, "its process is gone, and it is restartable", force=True)
-        runnable = pipeline.restarts(task.node or task.name) and task.requested_action not in _ENDING
+    def _bring(self, run: LiveRun, live: LiveTask, before: TaskSnapshot, pipeline: Pipeline) -> None:
+        """Say what a record of another process needs, so that its run can go on."""
+        store, name = self._link.store, before.node or before.name
+        if before.attempt:
+            newest = store.output(before.task_id, limit=1)
+            live.output_seq = newest[-1].seq if newest else 0
+        trail = store.transitions(before.task_id)
+        last = trail[-1] if trail else None
+        if before.status is S.CANCELLED and last is not None and (last.actor, last.trigger) == (ACTOR, "user:cancel"):
+            run.swept.add(live)
+        restarts = self._restarts(pipeline.target_of(name))
+        run.steps[before.task_id] = (
+            self._steps_of_map(before, last)
+            if pipeline.is_map(name)
+            else self._steps_of_task(before, last, restarts, of_map=live is not run.nodes[run.number_of(live)])
+        )
+
+    def _restarts(self, target: Callable[..., Any] | str) -> bool:
+        spec = self._submissions.registry.get(target) if isinstance(target, str) else spec_of(target)
+        return spec.restartable
+
+    def _steps_of_map(self, task: TaskSnapshot, last: Transition | None) -> list[Trigger]:
+        """What brings the record of a map to where it looks at its tasks again."""
+        if task.status in (S.PENDING, S.BLOCKED):
+            return []
         if not task.is_terminal:
-            if not (task.live or task.status in OCCUPIED):
+            orphaned: list[Trigger] = [self._elsewhere.orphaned(task)] if _has_begun(task) else []
+            return orphaned if task.requested_action in _ENDING else [*orphaned, *self._anew()]
+        return self._anew() if _is_left_behind(task, last) or _is_blocked(task) else []
+
+    def _steps_of_task(
+        self, task: TaskSnapshot, last: Transition | None, restarts: bool, *, of_map: bool
+    ) -> list[Trigger]:
+        """What brings a record that runs something to where its run can go on from.
+
+        A task of a map is not known before its items are: until then it says that it was left behind.
+        """
+        begun = _has_begun(task)
+        again: list[Trigger] = [Asked(Verb.RETRY, self.owner, "its process is gone, and its run goes on", force=True)]
+        if not task.is_terminal:
+            runnable = (restarts or not begun) and task.requested_action not in _ENDING
+            if not (begun or of_map):
                 return []
-            return [self._elsewhere.orphaned(before), *([again] if runnable else [])]
-        trail = self._link.store.transitions(task.task_id)
-        left_behind = bool(trail) and trail[-1].trigger == "reconcile:orphan"
-        if task.status is TaskStatus.LOST:
-            return [again] if left_behind and runnable else []
-        blocked = task.failure is not None and task.failure.kind is FailureKind.DEPENDENCY_FAILED
-        if task.status is TaskStatus.CANCELLED and (left_behind or blocked):
-            return [Asked(Verb.RESET, self.owner), Asked(Verb.START, self.owner, blocked=True)]
-        return []
+            return [self._elsewhere.orphaned(task), *(again if runnable else [])]
+        if _is_left_behind(task, last):
+            if task.status is S.LOST:
+                return again if restarts else []
+            return again if of_map or task.attempt else self._anew()
+        return self._anew() if _is_blocked(task) else []
+
+    def _anew(self) -> list[Trigger]:
+        return [Asked(Verb.RESET, self.owner), Asked(Verb.START, self.owner, blocked=True)]
 
     def _lead(self, run: LiveRun) -> PipelineRun:
         from chongming_task.api.pipeline_run import PipelineRun
 
         self._link.announce()
         self._link.engine.run(lambda runs: runs.start(run))
+        if self._link.closed:
+            self._link.call(lambda: None)
+            if not run.begun:
+                self._link.check_open()
         return PipelineRun(self, run)  # type: ignore[arg-type]  # this is part of the controller
+
+
+def _has_begun(task: TaskSnapshot) -> bool:
+    """Whether it held a worker when its process went."""
+    return task.live or task.status in OCCUPIED
+
+
+def _is_left_behind(task: TaskSnapshot, last: Transition | None) -> bool:
+    """Whether it ended for no other reason than that its process was gone; not one that was being stopped."""
+    return last is not None and last.trigger == "reconcile:orphan" and last.from_status is not S.STOPPING
+
+
+def _is_blocked(task: TaskSnapshot) -> bool:
+    failure = task.failure
+    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED

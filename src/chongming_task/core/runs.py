@@ -91,13 +91,14 @@ class Standing(NamedTuple):
     sinks_ended: int = 0  # those that succeeded included
     paused: bool = False  # asked to
     asked: RequestedAction | None = None  # STOP or CANCEL, of the whole run
+    failed: bool = False  # a node has, or was lost, since the run was last taken up
     doomed: bool = False  # its policy has given it up
 
 
 def doom_of(policy: AggregationPolicy, standing: Standing) -> bool:
     """Whether the policy gives the run up: what has not ended has no point any more."""
     if policy.name == "fail_fast":
-        return _failures(standing.counts) > 0
+        return standing.failed
     if policy.name == "quorum":
         return standing.sinks_succeeded + (standing.sinks - standing.sinks_ended) < policy.needed
     return False
@@ -130,7 +131,7 @@ def _end(policy: AggregationPolicy, standing: Standing) -> PipelineRunStatus:
     if policy.name == "quorum":
         if standing.sinks_succeeded >= policy.needed:
             return PipelineRunStatus.SUCCEEDED
-        if standing.asked is None:
+        if standing.asked is None or not (counts.get(S.STOPPED, 0) or counts.get(S.CANCELLED, 0)):
             return PipelineRunStatus.FAILED
     if _failures(counts):
         return PipelineRunStatus.FAILED

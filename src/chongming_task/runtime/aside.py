@@ -30,6 +30,7 @@ class Aside:
         self._waiting: deque[Callable[[], None]] = deque()
         self._idle = 0
         self._threads = 0
+        self._closed = False
 
     def __call__(self, work: Callable[[], None]) -> None:
         """Run it soon, on another thread."""
@@ -39,6 +40,12 @@ class Aside:
                 self._threads += 1
                 threading.Thread(target=self._serve, name="chongming-aside", daemon=True).start()
             self._lock.notify()
+
+    def close(self) -> None:
+        """Let the threads go; what waits is still done, and nobody waits for that."""
+        with self._lock:
+            self._closed = True
+            self._lock.notify_all()
 
     def _serve(self) -> None:
         while (work := self._next()) is not None:
@@ -51,7 +58,8 @@ class Aside:
         with self._lock:
             self._idle += 1
             try:
-                if not self._lock.wait_for(lambda: bool(self._waiting), _IDLE_SECONDS):
+                self._lock.wait_for(lambda: self._waiting or self._closed, _IDLE_SECONDS)
+                if not self._waiting:
                     self._threads -= 1
                     return None
                 return self._waiting.popleft()

@@ -116,6 +116,10 @@ class Narrator(Protocol):
         """A task said something of its own."""
         ...
 
+    def run_moved(self, run_id: str, before: str, now: str, at: datetime, /) -> Event:
+        """A pipeline run changed its status."""
+        ...
+
 
 class Bus:
     """Where the engine publishes a tick's events, after they are stored."""

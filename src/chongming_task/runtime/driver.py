@@ -50,7 +50,12 @@ class ThreadDriver:
         self._engine: Engine | None = None
         self._stopping = False
         self._over = False  # nothing that is posted from now on is sure to be handled
-        self.aside: Callable[[Callable[[], None]], None] = Aside()
+        self._aside = Aside()
+
+    @property
+    def aside(self) -> Callable[[Callable[[], None]], None]:
+        """A few threads of its own."""
+        return self._aside
 
     def start(self, engine: Engine) -> None:
         """Begin to drive."""
@@ -98,6 +103,7 @@ class ThreadDriver:
         if thread is None or engine is None:
             return
         engine.call(self._stop)
+        self._aside.close()
         if thread is not threading.current_thread():
             thread.join(timeout)
 

@@ -236,12 +236,17 @@ class Engine:
         if live is None:
             return Answer(task_id, UnknownTask(f"no task {task_id!r} in this controller"))
         try:
-            return Answer(task_id, acted=self.apply(live, trigger))
+            return Answer(task_id, acted=self._apply_asked(live, trigger))
         except TaskError as refused:
             return Answer(task_id, refused)
         except Exception as error:  # a fault of ours: told to whoever waits, who would wait for ever
             _logger.exception("the engine could not apply %s", trigger)
             return Answer(task_id, TaskError(f"the engine could not do that: {error!r}"))
+
+    def _apply_asked(self, live: LiveTask, trigger: Trigger) -> bool:
+        if live.member is None or self.pipelines is None:
+            return self.apply(live, trigger)
+        return [self.apply(live, each) for each in self.pipelines.asked(live, trigger)][-1]
 
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
@@ -306,9 +311,9 @@ class Engine:
             live.attempts.append(made.attempt)
         self.outbox.mark(live)
         self._follow(live, before, made)
-        self.tell_run(live, before.status)
         if (narrator := self.bus.narrator) is not None:
             self.outbox.events += narrator.moved(before, made)
+        self.tell_run(live, before.status)
         return made.acted
 
     def tell_run(self, live: LiveTask, before: TaskStatus) -> None:

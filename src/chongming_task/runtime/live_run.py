@@ -8,18 +8,22 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
-from chongming_task.core.graph import BAD, Decision, JoinMode, RunGraph, Tally
+from chongming_task.core.graph import BAD, JoinMode, RunGraph, Tally
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
-from chongming_task.core.triggers import Trigger
+from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.runtime.ready_queue import Limit
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.runtime.upstream import Gathered, Upstream
 
-__all__ = ["ConditionFalse", "Fan", "FanPlan", "LiveRun", "NodePlan", "RunWaiter"]
+__all__ = ["ACTOR", "FAILURES", "ConditionFalse", "Fan", "FanPlan", "LiveRun", "NodePlan", "RunWaiter"]
 
 S = TaskStatus
+ACTOR = "pipeline"
+"""Who acts where a run does."""
+FAILURES = frozenset({S.FAILED, S.LOST})
 
 
 class ConditionFalse:
@@ -53,7 +57,9 @@ class NodePlan(NamedTuple):
 class Fan:
     """The tasks of one map."""
 
-    tasks: list[LiveTask] = field(default_factory=list)
+    slots: Limit | None = None  # that its tasks share
+    tasks: list[LiveTask] = field(default_factory=list)  # of a run that is continued: those that are stored
+    strays: list[LiveTask] = field(default_factory=list)  # stored ones whose items are gone
     expanded: bool = False
     ended: Counter[TaskStatus] = field(default_factory=Counter)
 
@@ -105,20 +111,25 @@ class LiveRun:
         self.plans = list(plans)
         self.nodes = list(nodes)
         self.graph = RunGraph([plan.upstream for plan in plans], [plan.join for plan in plans])
-        self.maps = {node: Fan() for node, plan in enumerate(plans) if plan.fan is not None}
+        self.maps = {
+            node: Fan(None if plan.fan.max_parallel is None else Limit(plan.fan.max_parallel, name=("map", plan.name)))
+            for node, plan in enumerate(plans)
+            if plan.fan is not None
+        }
         self.numbers = {plan.name: node for node, plan in enumerate(plans)}
         self.paused = False
         self.asked: RequestedAction | None = None
         self.doomed = False
-        self.mending = False  # nodes are being revived, and the rest follows at the end
-        self.first_failure: LiveTask | None = None
+        self.begun = False  # an engine has it
+        self.mending = False  # nodes are being revived: nothing is decided, and all is decided anew at the end
+        self.failed: LiveTask | None = None  # the first since the run was last taken up
         self.swept: set[LiveTask] = set()  # ended by the run's policy, not by what they wait for
+        self.again: dict[LiveTask, Asked] = {}  # are to run again as soon as they have been ended
         self.steps: dict[str, list[Trigger]] = {}  # of a run that is continued: what its records need first, by id
-        self.held: list[Decision] = []  # wait for the end of a pause
+        self.held: list[Callable[[], None]] = []  # waits for the end of a pause
         self.failing: set[int] = set()  # nodes whose condition or items could not be had
         self.tickets: dict[int, object] = {}  # nodes whose condition or items are being asked for
         self.waiters: list[RunWaiter] = []
-        self.listener: Callable[[PipelineRunStatus, PipelineRunStatus], None] | None = None
         self.status = PipelineRunStatus.PENDING  # published
         self._drafted = PipelineRunStatus.PENDING
         self._recipes = [(live.work, live.policy) for live in self.nodes]
@@ -133,7 +144,8 @@ class LiveRun:
 
     def members(self) -> Iterator[LiveTask]:
         """All records: of nodes, and of the tasks of maps."""
-        return chain(self.nodes, *(fan.tasks for fan in list(self.maps.values())))
+        fans = list(self.maps.values())
+        return chain(self.nodes, *(fan.tasks for fan in fans), *(fan.strays for fan in fans))
 
     @staticmethod
     def number_of(live: LiveTask) -> int:
@@ -149,7 +161,10 @@ class LiveRun:
         self._counts[after] += 1
         node = self.number_of(live)
         if live is not self.nodes[node]:
-            tallied = self.maps[node].ended
+            fan = self.maps[node]
+            if fan.strays and live in fan.strays:
+                return
+            tallied = fan.ended
         elif node in self._sinks:
             tallied = self._sinks_ended
         else:
@@ -167,12 +182,27 @@ class LiveRun:
             self.maps[self.number_of(live)].ended[status] += 1
 
     def ends(self) -> dict[int, TaskStatus]:
-        """Of the nodes that have ended, how."""
-        return {node: live.draft.status for node, live in enumerate(self.nodes) if live.draft.status in TERMINAL}
+        """Of the nodes that have ended, how; in the order they did."""
+        ended = [(node, live.draft) for node, live in enumerate(self.nodes) if live.draft.status in TERMINAL]
+        ended.sort(key=lambda each: each[1].ended_at or each[1].created_at)
+        return {node: task.status for node, task in ended}
 
     def counts(self) -> dict[TaskStatus, int]:
-        """How many records are in each status; statuses without any are left out."""
-        return {status: count for status, count in self._counts.copy().items() if count}
+        """How many records are published in each status; statuses without any are left out. From any thread."""
+        return dict(Counter(live.snapshot.status for live in self.members()))
+
+    def first_failure(self) -> LiveTask | None:
+        """The first record that is published to have failed or to be lost, and still is. From any thread."""
+        failed = self.failed
+        if failed is not None and failed.snapshot.status in FAILURES:
+            return failed
+        found = [(live.snapshot.ended_at, live) for live in self.members() if live.snapshot.status in FAILURES]
+        return min(found, key=lambda each: (each[0] is None, each[0]), default=(None, None))[1]
+
+    @property
+    def over(self) -> bool:
+        """Whether every record has ended."""
+        return self._drafted.is_terminal
 
     def standing(self) -> Standing:
         """What the status follows from."""
@@ -184,6 +214,7 @@ class LiveRun:
             sinks_ended=sum(self._sinks_ended.values()),
             paused=self.paused,
             asked=self.asked,
+            failed=self.failed is not None,
             doomed=self.doomed,
         )
 
@@ -207,12 +238,16 @@ class LiveRun:
         return Upstream(outcomes, self._codecs, self._base)
 
     def equip(self, node: int) -> None:
-        """Hand a node what it is to work on."""
+        """Hand a node what it is to work on: the newest results of those before it, or the number of a map's tasks."""
+        if node in self.failing:
+            return
         live = self.nodes[node]
         work, live.policy = self._recipes[node]
-        self.failing.discard(node)
-        if isinstance(work, Work) and self.plans[node].upstream:
-            work = work._replace(upstream=self.upstream_of(node))
+        if isinstance(work, Work):
+            if node in self.maps:
+                work = work._replace(target=_number_of_tasks, args=(len(self.maps[node].tasks),))
+            elif self.plans[node].upstream:
+                work = work._replace(upstream=self.upstream_of(node))
         live.work = work
 
     def ask_for(self, node: int) -> Callable[[], Any]:
@@ -235,20 +270,46 @@ class LiveRun:
         """Have a node's next attempt raise what a caller's code raised; once is enough."""
         live = self.nodes[node]
         self.failing.add(node)
-        if isinstance(live.work, Work):
-            live.work = live.work._replace(target=_raise, args=(error,), kwargs={}, takes_context=False, upstream=None)
-            live.policy = live.policy._replace(retry=_ONCE)
+        work, policy = self._recipes[node]
+        if isinstance(work, Work):
+            live.work = work._replace(target=_raise, args=(error,), kwargs={}, takes_context=False, upstream=None)
+            live.policy = policy._replace(retry=_ONCE)
 
     # maps
 
     def expand(self, node: int, tasks: Sequence[LiveTask]) -> None:
-        """Give a map its tasks."""
+        """Give a map its tasks; those that are stored already go on, with what is to be run of them."""
         fan = self.maps[node]
-        fan.expanded = True
-        fan.tasks = list(tasks)
-        self.nodes[node].work = Work(_number_of_tasks, (len(fan.tasks),))
+        stored = {live.snapshot.node: live for live in fan.tasks}
+        found = []
+        for made in tasks:
+            live = stored.pop(made.snapshot.node, made)
+            live.work, live.policy = made.work, made.policy
+            live.needs = made.needs if fan.slots is None else (*made.needs, fan.slots)
+            live.member = (self, node)
+            found.append(live)
+        for live in stored.values():
+            if live.draft.status in TERMINAL:  # of what the map waits for
+                fan.ended[live.draft.status] -= 1
+        fan.strays = list(stored.values())
+        fan.tasks, fan.expanded = found, True
+
+    def remember(self, node: int, tasks: Sequence[LiveTask], *, expanded: bool) -> None:
+        """Give a map of a run that is continued the tasks that are stored.
+
+        Args:
+            node: The map.
+            tasks: Without what is to be run.
+            expanded: Whether these are all; else the items are asked for when its turn comes.
+        """
+        fan = self.maps[node]
+        fan.tasks, fan.expanded = list(tasks), expanded
         for live in tasks:
             live.member = (self, node)
+
+    def asks_anew(self, node: int) -> bool:
+        """Whether it must be asked again before a node can run again: its condition, or what its tasks did."""
+        return node in self.failing or node in self.maps
 
     def is_map(self, node: int) -> bool:
         """Whether a node is a map."""
@@ -268,17 +329,11 @@ class LiveRun:
         tasks = self.tasks_of(node)
         return tasks[int(index)] if int(index) < len(tasks) else None
 
-    def limit_key(self, node: int) -> tuple[str, str]:
-        """What the limit of a map is called."""
-        return "map", f"{self.run_id}/{self.plans[node].name}"
-
     # waiting
 
-    def publish(self, before: PipelineRunStatus, now: PipelineRunStatus) -> None:
+    def publish(self, now: PipelineRunStatus) -> None:
         """Show a status, and wake whoever waited for it."""
         self.status = now
-        if self.listener is not None:
-            self.listener(before, now)
         for waiter in [each for each in tuple(self.waiters) if each.satisfied(now)]:
             self.unsubscribe(waiter)
             waiter.wake()
@@ -293,8 +348,10 @@ class LiveRun:
 
     def unsubscribe(self, waiter: RunWaiter) -> None:
         """Forget a waiter; no error when it was woken meanwhile."""
-        if waiter in self.waiters:
+        try:
             self.waiters.remove(waiter)
+        except ValueError:
+            return
 
 
 def _outcome(live: LiveTask) -> Any:

@@ -10,6 +10,7 @@ from chongming_task.core.events import (
     AttemptFailed,
     AttemptStarted,
     Event,
+    PipelineRunStatusChanged,
     ProgressUpdated,
     TaskCreated,
     TaskEmitted,
@@ -23,7 +24,7 @@ from chongming_task.core.rules import Step
 from chongming_task.core.states import TaskStatus
 from chongming_task.runtime.ids import new_id
 
-__all__ = ["created", "emitted", "moved", "progressed", "wrote"]
+__all__ = ["created", "emitted", "moved", "progressed", "run_moved", "wrote"]
 
 
 def created(task: TaskSnapshot) -> TaskCreated:
@@ -93,6 +94,11 @@ def progressed(task: TaskSnapshot, progress: Progress, at: datetime) -> Progress
 def emitted(task: TaskSnapshot, report: Emitted, at: datetime) -> TaskEmitted:
     """A task said something of its own."""
     return TaskEmitted(event_id=new_id(), at=at, task_id=task.task_id, kind=report.kind, payload=report.payload)
+
+
+def run_moved(run_id: str, before: str, now: str, at: datetime) -> PipelineRunStatusChanged:
+    """A pipeline run changed its status."""
+    return PipelineRunStatusChanged(event_id=new_id(), at=at, task_id=run_id, from_status=before, to_status=now)
 
 
 def wrote(lines: Sequence[OutputLine]) -> list[TaskOutput | TaskLogLine]:

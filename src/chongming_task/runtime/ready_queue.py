@@ -14,17 +14,18 @@ import heapq
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["ReadyQueue"]
+__all__ = ["Limit", "ReadyQueue"]
 
 Order = tuple[int, int]  # (-priority, age): smaller runs first
 
 
 @dataclass(slots=True, eq=False)
-class _Limit:
-    """A named number of slots."""
+class Limit:
+    """A number of slots. One that is not among the queue's named ones is gone with the records that need it."""
 
     size: int
     used: int = 0
+    name: tuple[str, object] = ("", "")  # its kind and what it is called, for who waits for it
     parked: list[tuple[Order, int, _Lane]] = field(default_factory=list)
 
     @property
@@ -37,7 +38,7 @@ class _Lane:
     """Records that need the same limits."""
 
     key: frozenset[Hashable]
-    limits: tuple[_Limit, ...]
+    limits: tuple[Limit, ...]
     heap: list[tuple[Order, str]] = field(default_factory=list)  # some have left the queue
     queued: int = 0  # those that have not
     ticket: int = 0  # the newest entry in a heap of lanes that stands for it; older ones are stale
@@ -51,8 +52,8 @@ class ReadyQueue:
     """
 
     def __init__(self, max_parallel: int | None = None) -> None:
-        self._total = _Limit(max_parallel if max_parallel is not None else 1 << 62)
-        self._limits: dict[Hashable, _Limit] = {}
+        self._total = Limit(max_parallel if max_parallel is not None else 1 << 62)
+        self._limits: dict[Hashable, Limit] = {}
         self._lanes: dict[frozenset[Hashable], _Lane] = {}
         self._open: list[tuple[Order, int, _Lane]] = []
         self._where: dict[str, tuple[Order, _Lane]] = {}  # queued records
@@ -72,25 +73,24 @@ class ReadyQueue:
 
     def set_limit(self, key: Hashable, size: int) -> None:
         """Give the limit called ``key`` that many slots."""
-        limit = self._limits.setdefault(key, _Limit(size))
+        limit = self._limits.setdefault(key, Limit(size))
         limit.size = size
         self._wake(limit)
 
-    def drop_limit(self, key: Hashable) -> None:
-        """Forget a limit that no record needs any more; no error when it is not known."""
-        self._limits.pop(key, None)
-
     def usage(self, key: Hashable) -> tuple[int, int]:
         """``(used, size)`` of a limit."""
-        limit = self._limits[key]
+        limit = self._limit(key)
         return limit.used, limit.size
+
+    def _limit(self, key: Hashable) -> Limit:
+        return key if isinstance(key, Limit) else self._limits[key]
 
     def add(self, task_id: str, needs: Iterable[Hashable], *, priority: int, age: int) -> None:
         """Queue a record.
 
         Args:
             task_id: The record; queuing it again moves it.
-            needs: The limits it takes a slot of, each known by ``set_limit``.
+            needs: The limits it takes a slot of: names known by ``set_limit``, or a :class:`Limit` itself.
             priority: Higher runs first.
             age: Among equals the smaller runs first.
         """
@@ -165,8 +165,8 @@ class ReadyQueue:
         entry = self._where.get(task_id)
         if entry is None:
             return []
-        names = {id(limit): name for name, limit in self._limits.items()}
-        return [names[id(limit)] for limit in entry[1].limits if limit.full]
+        names: dict[int, Hashable] = {id(limit): name for name, limit in self._limits.items()}
+        return [names.get(id(limit), limit) for limit in entry[1].limits if limit.full]
 
     def _hold(self, task_id: str, lane: _Lane) -> None:
         self.release(task_id)  # or its earlier slots could never be given back
@@ -191,7 +191,7 @@ class ReadyQueue:
         heapq.heapify(lane.heap)
 
     def _lane(self, key: frozenset[Hashable]) -> _Lane:
-        return _Lane(key, tuple(self._limits[name] for name in key))
+        return _Lane(key, tuple(self._limit(name) for name in key))
 
     def _retire(self, lane: _Lane) -> None:
         """Forget an empty lane; those parked at its limits may have their turn."""
@@ -204,7 +204,7 @@ class ReadyQueue:
         lane.ticket = self._tickets
         heapq.heappush(self._open, (lane.heap[0][0], lane.ticket, lane))
 
-    def _park(self, lane: _Lane, limit: _Limit) -> None:
+    def _park(self, lane: _Lane, limit: Limit) -> None:
         self._tickets += 1
         lane.ticket = self._tickets
         heapq.heappush(limit.parked, (lane.heap[0][0], lane.ticket, lane))
@@ -214,7 +214,7 @@ class ReadyQueue:
         for limit in lane.limits:
             self._wake(limit)
 
-    def _wake(self, limit: _Limit) -> None:
+    def _wake(self, limit: Limit) -> None:
         """Let the best lane parked at a limit compete, if the limit has room."""
         while limit.parked and not limit.full:
             order, ticket, lane = heapq.heappop(limit.parked)

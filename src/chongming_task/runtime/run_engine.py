@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.triggers import Trigger
 from chongming_task.errors import TaskError
 from chongming_task.runtime.live import LiveTask
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from chongming_task.runtime.engine import Engine
 
 __all__ = ["RunEngine"]
+
+_logger = logging.getLogger("chongming_task.engine")
 
 
 class RunEngine:
@@ -27,6 +31,15 @@ class RunEngine:
         self._engine = engine
         self._aside = aside
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether nothing new may begin."""
+        return self._engine.is_shut
+
+    def watches(self, live: LiveTask) -> bool:
+        """Whether a record is here."""
+        return self._engine.index.find(live.draft.task_id) is live
+
     def take_in(self, live: LiveTask) -> None:
         """Watch a new record."""
         self._engine.take_in(live)
@@ -37,11 +50,14 @@ class RunEngine:
 
     def try_apply(self, live: LiveTask, trigger: Trigger) -> bool:
         """Apply a trigger; False when the record refuses it, changes nothing, or is not this controller's any more."""
-        if self._engine.index.find(live.draft.task_id) is not live:
+        if not self.watches(live):
             return False
         try:
             return self._engine.apply(live, trigger)
         except TaskError:
+            return False
+        except Exception:  # a fault of ours: the other nodes still have to hear
+            _logger.exception("the engine could not apply %s to a node", trigger)
             return False
 
     def aside(self, work: Callable[[], Callable[[], None]]) -> None:
@@ -53,9 +69,8 @@ class RunEngine:
         """Have ``call`` called once the changes of this tick are stored and told."""
         self._engine.outbox.answers.append(lambda _: call())
 
-    def limit(self, key: tuple[str, Any], size: int | None) -> None:
-        """Set a limit; None drops it."""
-        if size is None:
-            self._engine.ready.drop_limit(key)
-        else:
-            self._engine.ready.set_limit(key, size)
+    def tell(self, run_id: str, before: PipelineRunStatus, now: PipelineRunStatus) -> None:
+        """Let subscribers know that a run has changed its status."""
+        bus = self._engine.bus
+        if (narrator := bus.narrator) is not None:
+            bus.publish([narrator.run_moved(run_id, before, now, self._engine.now.utc)], ())

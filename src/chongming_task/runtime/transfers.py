@@ -79,7 +79,8 @@ class Transfers:
         elif known is not None or engine.is_shut:
             return
         engine.journal.resync(task.task_id)
-        if (known := engine.index.come_back(task.task_id)) is not None:
+        # A node of a run comes with its run; the handle of an earlier one goes on showing what the store says.
+        if live.member is None and (known := engine.index.come_back(task.task_id)) is not None:
             live = _renewed(known, live)
         engine.index.add(live)
         engine.index.follow(live)
@@ -102,6 +103,8 @@ class Transfers:
     def _replace(self, live: LiveTask, task: TaskSnapshot) -> None:
         before, live.draft = live.draft.status, task
         self._engine.tell_run(live, before)
+        if live.member is not None:
+            self._engine.call(_go_on)  # what follows for its run is told in the next tick
 
     def _take_doubt(self) -> None:
         for live in self._engine.tasks.values():
@@ -152,6 +155,10 @@ class Transfers:
             return stored
         failure = Failure(FailureKind.LOST, "somebody else wrote this record, and what became of it cannot be read")
         return task.evolve({"status": S.LOST, "live": False, "failure": failure, "ended_at": self._engine.now.utc})
+
+
+def _go_on() -> None:
+    """Wakes the engine."""
 
 
 def _equip(live: LiveTask, found: LiveTask) -> None:
