@@ -22,7 +22,7 @@ from chongming_task.testing import check_audit
 from tests.support.evidence import answered_once, answers_of, nothing_lost_or_doubled
 from tests.support.forge import forge
 
-KILLS = int(os.environ.get("CHONGMING_KILLS", "20"))
+KILLS = int(os.environ.get("CHONGMING_KILLS", "16"))
 SCRIPT = Path(__file__).with_name("mortals.py")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60 + 5 * KILLS)]
