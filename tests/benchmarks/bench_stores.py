@@ -5,10 +5,11 @@ make bench ARGS="-k stores -s"      prints the ratios
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,10 +23,13 @@ from chongming_task.core.ports import TaskStore, Write
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.states import TaskStatus as S
+from chongming_task.errors import ConcurrencyConflict
 
 TASKS = 3_000
 SLOTS = 8
 ROUNDS = 5
+POOLS = 6
+FEW, MANY = 1_000, 100_000  # rows
 warnings.simplefilter("ignore", StoreWarning)
 
 
@@ -41,13 +45,13 @@ def through_a_pool() -> None:
             future.result()
 
 
-def through(store: TaskStore) -> Callable[[], None]:
+def through(store: TaskStore, tasks: int = TASKS) -> Callable[[], None]:
     """The same, durably."""
 
     def run() -> None:
         controller = Controller(max_parallel=SLOTS, store=store)
         try:
-            for handle in [controller.submit(no_op) for _ in range(TASKS)]:
+            for handle in [controller.submit(no_op) for _ in range(tasks)]:
                 handle.result()
         finally:
             controller.close(close_store=False)
@@ -71,13 +75,39 @@ def sqlite_store(**options: bool) -> Iterator[SqliteTaskStore]:
         store.close()
 
 
+class Counted:
+    """Counts a store's transactions of records."""
+
+    def __init__(self, store: TaskStore) -> None:
+        self.commits = 0
+        self._commit = store.commit
+        store.commit = self.commit  # type: ignore[method-assign]
+
+    def commit(self, writes: Sequence[Write]) -> Sequence[ConcurrencyConflict]:
+        """Like the store's own."""
+        self.commits += 1
+        return self._commit(writes)
+
+
 def compare(what: str, store: TaskStore) -> None:
-    """Print what a durable no-op task costs, beside the pool and beside memory."""
+    """Print what a durable no-op task costs, beside the pool and beside memory, taken in turn."""
     durable, memory = through(store), through(MemoryTaskStore())
     durable(), memory(), through_a_pool()
-    pairs = [(seconds(durable), seconds(memory), seconds(through_a_pool)) for _ in range(ROUNDS)]
-    ours, plain, bare = (min(column) / TASKS * 1e6 for column in zip(*pairs, strict=True))
-    print(f"\n{what}: {ours:.0f} µs a task at best; memory {plain:.0f}, pool {bare:.0f}: {ours / bare:.1f} × the pool")
+    counted = Counted(store)
+    rounds = [(seconds(durable), seconds(memory), pool_seconds()) for _ in range(ROUNDS)]
+    ratios = [ours / bare for ours, _, bare in rounds]
+    low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
+    ours, plain, bare = (min(column) / TASKS * 1e6 for column in zip(*rounds, strict=True))
+    print(
+        f"\n{what}: {middle:.1f} × the pool ({low:.1f} to {high:.1f}, {ROUNDS} rounds),"
+        f" {counted.commits / TASKS / ROUNDS:.3f} commits a task;"
+        f" at best {ours:.0f} µs a task, memory {plain:.0f}, pool {bare:.0f}"
+    )
+
+
+def pool_seconds() -> float:
+    """How long the pool takes: the mean of several, for one run in two takes twice as long as the other."""
+    return statistics.mean(seconds(through_a_pool) for _ in range(POOLS))
 
 
 def bench_stores_sqlite_ratio(benchmark):
@@ -130,20 +160,42 @@ def fill(store: TaskStore, start: int, number: int) -> float:
     return seconds(lambda: [store.commit(writes) for writes in commits]) / number * 1e6
 
 
+def costs(store: TaskStore, numbers: Iterator[int]) -> dict[str, float]:
+    """Microseconds, at best, of what is done all the time."""
+    run = through(store, 200)
+    return {
+        "no-op task": min(seconds(run) for _ in range(5)) / 200 * 1e6,
+        "write a record": min(fill(store, next(numbers), 500) for _ in range(5)),
+        "get": min(seconds(lambda: store.get(f"{500:020d}")) for _ in range(50)) * 1e6,
+        "newest 50": min(seconds(lambda: store.query(TaskQuery(limit=50))) for _ in range(20)) * 1e6,
+        "counts": min(seconds(store.counts) for _ in range(5)) * 1e6,
+    }
+
+
+def compare_fills(what: str, store: TaskStore) -> None:
+    """Print what things cost with few rows and with many."""
+    numbers = count(1_000_000, 1_000)
+    fill(store, 0, FEW)
+    few = costs(store, numbers)
+    fill(store, FEW, MANY - FEW)
+    many = costs(store, numbers)
+    for name, cost in few.items():
+        print(f"\n{what}, {name}: {cost:.0f} µs with {FEW} rows, {many[name]:.0f} µs with {MANY}:", end=" ")
+        print(f"{many[name] / cost:.2f} ×", end="")
+    print()
+
+
 def bench_stores_sqlite_stays_flat(benchmark):
-    """Writing, reading one and reading the newest, with 1 000 and with 100 000 rows."""
+    """A task, writing, reading one, reading the newest and counting: with 1 000 and with 100 000 rows."""
     with sqlite_store() as store:
-        fill(store, 0, 1_000)
-        costs = []
-        numbers = count(1_000_000, 1_000)
-        for rows in (1_000, 100_000):
-            if rows > 1_000:
-                fill(store, 1_000, rows - 1_000)
-            write = min(fill(store, next(numbers), 500) for _ in range(5))
-            get = min(seconds(lambda: store.get(f"{500:020d}")) for _ in range(50)) * 1e6
-            newest = min(seconds(lambda: store.query(TaskQuery(limit=50))) for _ in range(20)) * 1e6
-            counts = min(seconds(store.counts) for _ in range(5)) * 1e6
-            costs.append((write, get, newest, counts))
-        for name, few, many in zip(("write a record", "get", "newest 50", "counts"), *costs, strict=True):
-            print(f"\n{name}: {few:.0f} µs with 1 000 rows, {many:.0f} µs with 100 000: {many / few:.2f} ×")
+        compare_fills("SQLite", store)
         benchmark(store.get, f"{500:020d}")
+
+
+@pytest.mark.postgres
+def bench_stores_postgres_stays_flat(benchmark, postgres_dsn):
+    """The same, on a server."""
+    store = PostgresTaskStore(postgres_dsn)
+    compare_fills("PostgreSQL", store)
+    benchmark(store.get, f"{500:020d}")
+    store.close()
