@@ -1,0 +1,245 @@
+"""Turns what is told of tasks into numbers, on a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+from chongming_task.core.events import AttemptStarted, Event, TaskCreated, TaskStatusChanged
+from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.states import OCCUPIED, TERMINAL, TaskStatus
+from chongming_task.core.telemetry import NO_TAGS, MetricsSink, Tags
+from chongming_task.observability.mailbox import Mailbox, Subscribe
+
+__all__ = ["METRICS", "Metric", "MetricsRecorder"]
+
+S = TaskStatus
+_HOLDS_ATTEMPT = OCCUPIED | {S.PAUSED}
+_logger = logging.getLogger("chongming_task.metrics")
+
+
+class Metric(NamedTuple):
+    """What one name means."""
+
+    help: str
+    tags: tuple[str, ...] = ()
+
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        "chongming_tasks_ended_total": Metric("Tasks that have ended, by how", ("task", "status")),
+        "chongming_tasks_open": Metric("Tasks that have not ended, by where they are", ("controller", "status")),
+        "chongming_queue_wait_seconds": Metric("From being queued until a worker is asked for", ("task",)),
+        "chongming_attempt_duration_seconds": Metric("Attempts, pauses included, by how they ended", ("task", "status")),
+        "chongming_retries_total": Metric("Attempts that began after a task's first", ("task",)),
+        "chongming_stop_latency_seconds": Metric(
+            "From telling a worker to stop until the task has ended", ("task", "status")
+        ),
+        "chongming_abandoned_threads": Metric("Workers that were given up and still run", ("controller",)),
+        "chongming_store_operation_seconds": Metric("Operations of the task store", ("operation",)),
+        "chongming_store_failures_total": Metric("Operations of the task store that raised", ("operation",)),
+        "chongming_events_dropped_total": Metric("Events that slow subscribers missed"),
+    }
+)
+"""Every metric, with the tags it always has. ``task`` is what a task was declared as, never a record's id or name."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """What is known of a record that has not ended."""
+
+    task: str
+    status: TaskStatus
+    queued_at: datetime | None = None
+    began_at: datetime | None = None  # the attempt
+    asked_at: datetime | None = None  # to stop
+
+
+class MetricsRecorder:
+    """Listens to one controller, and tells a sink.
+
+    Args:
+        sink: Takes the numbers. What it raises is logged once, until it works again.
+        controller: What gauges call the controller.
+        owner: What records of this controller say of who watches them.
+        find: A record of this controller by id, from any thread.
+        given_up: How many workers of a record were given up and still run. Called on the engine's thread.
+        dropped: How many events subscribers have missed so far.
+    """
+
+    def __init__(
+        self,
+        sink: MetricsSink,
+        *,
+        controller: str,
+        owner: str,
+        find: Callable[[str], TaskSnapshot | None],
+        given_up: Callable[[str], int],
+        dropped: Callable[[], int],
+    ) -> None:
+        self._sink = sink
+        self._controller = controller
+        self._owner = owner
+        self._find = find
+        self._given_up = given_up
+        self._dropped = dropped
+        self._told_dropped = 0
+        self._open: dict[str, _Open] = {}
+        self._counts: Counter[TaskStatus] = Counter()
+        self._abandoned: dict[str, int] = {}  # the engine's
+        self._failing = False
+        self._mailbox: Mailbox | None = None
+
+    # from other threads
+
+    def begin(self, subscribe: Subscribe) -> None:
+        """Listen from now on."""
+        self._mailbox = Mailbox(subscribe, self._heard, (TaskCreated, TaskStatusChanged, AttemptStarted))
+        self._mailbox.post(self._zero)
+
+    def changed(self, tasks: Sequence[TaskSnapshot]) -> None:
+        """Look at the records that a tick has changed, for what no event tells. On the engine's thread."""
+        assert self._mailbox is not None
+        for task in tasks:
+            if task.owner != self._owner:
+                self._mailbox.post(partial(self._let_go, task.task_id), droppable=True)
+            if task.abandoned or task.task_id in self._abandoned:
+                self._count_abandoned(task.task_id)
+
+    def _count_abandoned(self, task_id: str) -> None:
+        assert self._mailbox is not None
+        count = self._given_up(task_id)
+        if count:
+            self._abandoned[task_id] = count
+        else:
+            self._abandoned.pop(task_id, None)
+        total = sum(self._abandoned.values())
+        self._mailbox.post(partial(self._gauge, "chongming_abandoned_threads", total, controller=self._controller))
+
+    def took(self, operation: str, seconds: float, failed: bool) -> None:
+        """Take what an operation of the store took; see :mod:`chongming_task.observability.timed_store`."""
+        if self._mailbox is not None:
+            self._mailbox.post(partial(self._operated, operation, seconds, failed), droppable=True)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until the sink has been told everything, but not for long."""
+        if self._mailbox is not None:
+            self._mailbox.post(self._count_dropped)
+            self._mailbox.finish(seconds)
+
+    # on the thread of its own
+
+    def _zero(self) -> None:
+        """What is not there yet is 0 and not unknown."""
+        for status in S:
+            if status not in TERMINAL:
+                self._tell_open(status)
+        self._gauge("chongming_abandoned_threads", 0, controller=self._controller)
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, TaskCreated):
+            self._watch(event.snapshot, S.PENDING)
+        elif isinstance(event, TaskStatusChanged):
+            task = self._open.get(event.task_id) or self._watch(self._find(event.task_id), event.from_status)
+            if task is not None:
+                self._moved(task, event)
+        elif isinstance(event, AttemptStarted) and (task := self._open.get(event.task_id)) is not None:
+            task.began_at = event.at
+            if event.attempt > 1:
+                self._incr("chongming_retries_total", task=task.task)
+        self._count_dropped()
+
+    def _watch(self, task: TaskSnapshot | None, status: TaskStatus) -> _Open | None:
+        """Keep a record in sight; None when it is not here any more."""
+        if task is None:
+            return None
+        found = self._open[task.task_id] = _Open(task.spec_name or task.name, status)
+        if status not in TERMINAL:
+            self._counts[status] += 1
+            self._tell_open(status)
+        return found
+
+    def _moved(self, task: _Open, event: TaskStatusChanged) -> None:
+        before, after, at = event.from_status, event.to_status, event.at
+        if after is S.QUEUED:
+            task.queued_at = at
+        elif after is S.STARTING and task.queued_at is not None:
+            self._observe("chongming_queue_wait_seconds", task.queued_at, at, task=task.task)
+        if before is S.QUEUED:
+            task.queued_at = None
+        if after is S.STOPPING:
+            task.asked_at = task.asked_at or at
+        if after not in _HOLDS_ATTEMPT and task.began_at is not None:
+            how = S.FAILED if after is S.RETRY_WAIT else after
+            self._observe("chongming_attempt_duration_seconds", task.began_at, at, task=task.task, status=how)
+            task.began_at = None
+        self._count(task, after)
+        if after in TERMINAL:
+            self._ended(event.task_id, task, at)
+
+    def _ended(self, task_id: str, task: _Open, at: datetime) -> None:
+        self._incr("chongming_tasks_ended_total", task=task.task, status=task.status)
+        if task.asked_at is not None:
+            self._observe("chongming_stop_latency_seconds", task.asked_at, at, task=task.task, status=task.status)
+        del self._open[task_id]
+
+    def _count(self, task: _Open, after: TaskStatus) -> None:
+        before, task.status = task.status, after
+        for status, change in ((before, -1), (after, 1)):
+            if status not in TERMINAL:
+                self._counts[status] += change
+                self._tell_open(status)
+
+    def _let_go(self, task_id: str) -> None:
+        """A record is somebody else's now."""
+        task = self._open.pop(task_id, None)
+        if task is not None:
+            self._counts[task.status] -= 1
+            self._tell_open(task.status)
+
+    def _operated(self, operation: str, seconds: float, failed: bool) -> None:
+        self._try(lambda: self._sink.observe("chongming_store_operation_seconds", seconds, {"operation": operation}))
+        if failed:
+            self._incr("chongming_store_failures_total", operation=operation)
+
+    def _count_dropped(self) -> None:
+        dropped = self._dropped()
+        if dropped > self._told_dropped:
+            new, self._told_dropped = dropped - self._told_dropped, dropped
+            self._try(lambda: self._sink.incr("chongming_events_dropped_total", new, NO_TAGS))
+
+    # telling the sink
+
+    def _tell_open(self, status: TaskStatus) -> None:
+        self._gauge("chongming_tasks_open", self._counts[status], controller=self._controller, status=status)
+
+    def _incr(self, name: str, **tags: str) -> None:
+        self._try(lambda: self._sink.incr(name, 1, _plain(tags)))
+
+    def _gauge(self, name: str, value: float, **tags: str) -> None:
+        self._try(lambda: self._sink.gauge(name, value, _plain(tags)))
+
+    def _observe(self, name: str, since: datetime, until: datetime, **tags: str) -> None:
+        seconds = max((until - since).total_seconds(), 0.0)  # the wall clock may have been set back meanwhile
+        self._try(lambda: self._sink.observe(name, seconds, _plain(tags)))
+
+    def _try(self, tell: Callable[[], None]) -> None:
+        try:
+            tell()
+        except Exception:  # the sink's fault is its own: told in the log once, or the log would be full of it
+            if not self._failing:
+                _logger.exception("the metrics sink raised; not logged again until it works")
+            self._failing = True
+        else:
+            self._failing = False
+
+
+def _plain(tags: Mapping[str, str]) -> Tags:
+    """Tags without enums."""
+    return {name: str(value) for name, value in tags.items()}
