@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Engine"]
 
 S = TaskStatus
-_STEPS_A_TICK = 1_000  # of pipeline runs; then whoever has waited has his turn
+_STEPS_A_TICK = 250  # of pipeline runs, about 20 ms; then whoever has waited has his turn
 _logger = logging.getLogger("chongming_task.engine")
 
 
