@@ -13,6 +13,7 @@
     ├── ResultUnavailable         a task succeeded, but its value cannot be had here
     ├── NotRestartable            a stored record cannot be run again by this process
     ├── ControllerClosed          the controller takes no more work
+    ├── EventsLost                a stream of events was not read for too long
     └── StoreError                the store could not do its work
         └── ConcurrencyConflict   somebody else wrote the record first
 
@@ -31,6 +32,7 @@ __all__ = [
     "ConcurrencyConflict",
     "ConfigurationError",
     "ControllerClosed",
+    "EventsLost",
     "InvalidTransition",
     "NotRestartable",
     "ResultInvalid",
@@ -156,6 +158,14 @@ class NotRestartable(TaskError):
 
 class ControllerClosed(TaskError, RuntimeError):
     """The controller was closed; it takes no more work and no more verbs."""
+
+
+class EventsLost(TaskError):
+    """A stream of events was not read while a hundred thousand changes of status came, and was given up.
+
+    You never get it from a reader that is only slow: its progress and output events are dropped and counted, and its
+    changes of status wait.
+    """
 
 
 class StoreError(TaskError):

@@ -1,4 +1,4 @@
-"""Which record a caller means: by its id, or by its handle."""
+"""Which record or run a caller means: by its id, or by its handle."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from chongming_task.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
+    from chongming_task.api.pipeline_run import PipelineRun
 
-__all__ = ["id_of", "name_hint"]
+__all__ = ["id_of", "name_hint", "run_id_of"]
 
 
 def id_of(task: str | TaskHandle[Any]) -> str:
@@ -21,6 +22,18 @@ def id_of(task: str | TaskHandle[Any]) -> str:
     found = task if isinstance(task, str) else getattr(task, "id", None)
     if not isinstance(found, str):
         raise ConfigurationError(f"a task is meant by its id or its handle, got {task!r:.100}; give handle.id")
+    return found
+
+
+def run_id_of(run: str | PipelineRun) -> str:
+    """The id of a pipeline run.
+
+    Raises:
+        ConfigurationError: When it is neither an id nor a run.
+    """
+    found = run if isinstance(run, str) else getattr(run, "id", None)
+    if not isinstance(found, str):
+        raise ConfigurationError(f"a run is meant by its id or by itself, as submit returns it, got {run!r:.100}")
     return found
 
 

@@ -39,6 +39,8 @@ class Event:
     event_id: str
     at: datetime
     task_id: str
+    pipeline_run_id: str | None = None  # the run that the record is a node of
+    tags: frozenset[str] = frozenset()  # of the record
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self.event_id == other.event_id
@@ -92,7 +94,7 @@ class ProgressUpdated(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TaskHeartbeat(Event):
-    """A task passed a checkpoint since the last look."""
+    """A task passed a checkpoint since the last look, ``at`` that moment; told every five seconds at most."""
 
     droppable = True
 
@@ -131,7 +133,7 @@ class TaskEmitted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PipelineRunStatusChanged(Event):
-    """A pipeline run, folded from its nodes, changed; ``task_id`` holds the run's id."""
+    """A pipeline run, folded from its nodes, changed; ``task_id`` holds the run's id, as ``pipeline_run_id`` does."""
 
     from_status: str
     to_status: str

@@ -1,18 +1,18 @@
 """Tells subscribers what happened. They can be slow, block or raise: no task notices.
 
-Each subscriber has a bounded mailbox and a thread of its own. When the mailbox is full, progress, heartbeats and output
-are dropped and counted; changes of status never are.
+Each has a bounded mailbox, see ``runtime.mailbox``, and a thread or an event loop of its own. When the mailbox is full,
+progress, heartbeats and output are dropped and counted; changes of status never are.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from chongming_task.core.records import TaskSnapshot
+from chongming_task.runtime.mailbox import STUCK_CHANGES, Mailbox
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,18 +22,35 @@ if TYPE_CHECKING:
     from chongming_task.core.records import OutputLine, Progress
     from chongming_task.core.rules import Step
 
-__all__ = ["Bus", "Subscription"]
+__all__ = ["Bus", "Subscriber", "Subscription"]
 
 _logger = logging.getLogger("chongming_task.events")
 
 Tap = Callable[[Sequence[TaskSnapshot]], None]
 
 
+class Subscriber(Protocol):
+    """Somebody who is told. Called on the engine thread: must be quick."""
+
+    @property
+    def dropped(self) -> int:
+        """How many events he has missed."""
+        ...
+
+    def offer(self, events: Sequence[Event], /) -> None:
+        """Take events in; never blocks."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will come. Idempotent, does not wait."""
+        ...
+
+
 class Subscription:
     """One subscriber's mailbox. ``close()`` ends it; works as a context manager.
 
-    Attributes:
-        dropped: How many progress, heartbeat and output events found the mailbox full.
+    Its thread calls the callback with one event after the other. What happens when the callback is slow, raises or
+    never returns is told in ``docs/events.md``.
     """
 
     def __init__(
@@ -43,16 +60,29 @@ class Subscription:
         size: int,
         on_close: Callable[[Subscription], None],
     ) -> None:
-        self.dropped = 0
         self._callback = callback
         self._accepts = accepts
-        self._size = size
         self._on_close = on_close
-        self._mail: deque[Event] = deque()
+        self._mailbox = Mailbox(size)
         self._news = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="chongming-subscriber", daemon=True)
         self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """How many progress, heartbeat and output events found the mailbox full."""
+        return self._mailbox.dropped
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait for the callback."""
+        return len(self._mailbox)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will come: it was closed, or given up because its callback did not return."""
+        return self._closed
 
     def offer(self, events: Sequence[Event]) -> None:
         """Put events into the mailbox; never blocks on the subscriber."""
@@ -60,12 +90,14 @@ class Subscription:
         if not wanted:
             return
         with self._news:
-            for event in wanted:
-                if len(self._mail) >= self._size and event.droppable:
-                    self.dropped += 1
-                else:
-                    self._mail.append(event)
+            self._mailbox.put(wanted)
             self._news.notify()
+        if self._mailbox.given_up:
+            _logger.error(
+                "the subscriber %r has not returned from one event while %s changes came; it is told nothing more",
+                *(self._callback, STUCK_CHANGES),
+            )
+            self.close()
 
     def close(self) -> None:
         """End the subscription once what is in the mailbox has been told. Idempotent, does not wait."""
@@ -83,10 +115,10 @@ class Subscription:
     def _serve(self) -> None:
         while True:
             with self._news:
-                self._news.wait_for(lambda: self._mail or self._closed)
-                if not self._mail:
-                    return
-                event = self._mail.popleft()
+                self._news.wait_for(lambda: self._mailbox or self._closed)
+                event = self._mailbox.take()
+            if event is None:
+                return
             try:
                 self._callback(event)
             except BaseException:  # its fault is its own: told in the log, never to the task, and the next event comes
@@ -108,7 +140,11 @@ class Narrator(Protocol):
         """A task came further."""
         ...
 
-    def wrote(self, lines: Sequence[OutputLine], /) -> Sequence[Event]:
+    def beat(self, task: TaskSnapshot, at: datetime, /) -> Event:
+        """A task passed a checkpoint."""
+        ...
+
+    def wrote(self, task: TaskSnapshot, lines: Sequence[OutputLine], /) -> Sequence[Event]:
         """A task wrote."""
         ...
 
@@ -126,14 +162,22 @@ class Bus:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._subscriptions: tuple[Subscription, ...] = ()
+        self._subscribers: tuple[Subscriber, ...] = ()
         self._taps: tuple[Tap, ...] = ()
+        self._closed = False
         self._narrator: Narrator | None = None
+        self._dropped_before = 0  # by those who are gone
 
     @property
     def narrator(self) -> Narrator | None:
         """Who makes events; None while nobody wants any."""
-        return self._narrator if self._subscriptions else None
+        return self._narrator if self._subscribers else None
+
+    @property
+    def dropped(self) -> int:
+        """How many events subscribers have missed so far, because their mailboxes were full."""
+        with self._lock:
+            return self._dropped_before + sum(each.dropped for each in self._subscribers)
 
     def subscribe(
         self, callback: Callable[[Event], None], accepts: Callable[[Event], bool], *, size: int = 10_000
@@ -145,17 +189,27 @@ class Bus:
             accepts: Which events it wants; must be quick.
             size: How many events may wait before progress and output are dropped.
         """
-        from chongming_task.runtime import narrate  # with it the classes of events, which only listeners pay for
-
-        subscription = Subscription(callback, accepts, size, self._remove)
-        with self._lock:
-            self._narrator = narrate
-            self._subscriptions += (subscription,)
+        subscription = Subscription(callback, accepts, size, self.remove)
+        self.add(subscription)
         return subscription
 
-    def _remove(self, subscription: Subscription) -> None:
+    def add(self, subscriber: Subscriber) -> None:
+        """Tell somebody from now on; nothing, once the bus is closed."""
+        from chongming_task.runtime import narrate  # with it the classes of events, which only listeners pay for
+
         with self._lock:
-            self._subscriptions = tuple(s for s in self._subscriptions if s is not subscription)
+            self._narrator = narrate
+            if not self._closed:
+                self._subscribers += (subscriber,)
+                return
+        subscriber.close()
+
+    def remove(self, subscriber: Subscriber) -> None:
+        """Tell him nothing more; no error when he is not known."""
+        with self._lock:
+            if subscriber in self._subscribers:
+                self._dropped_before += subscriber.dropped
+            self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
 
     def tap(self, callback: Tap) -> Callable[[], None]:
         """For views of our own: called on the engine thread with the records that changed; quick, never raising.
@@ -174,9 +228,9 @@ class Bus:
 
     def publish(self, events: Sequence[Event], changed: Sequence[TaskSnapshot]) -> None:
         """Tell everybody."""
-        for subscription in self._subscriptions:
+        for subscriber in self._subscribers:
             try:
-                subscription.offer(events)
+                subscriber.offer(events)
             except Exception:  # a filter that raises: a subscriber's fault is its own
                 _logger.exception("a subscriber's filter raised")
         for tap in self._taps:
@@ -187,6 +241,8 @@ class Bus:
 
     def close(self) -> None:
         """End all subscriptions; what is in the mailboxes is still told."""
-        for subscription in self._subscriptions:
-            subscription.close()
+        with self._lock:
+            self._closed = True
+        for subscriber in self._subscribers:
+            subscriber.close()
         self._taps = ()

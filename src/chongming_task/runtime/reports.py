@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from chongming_task.core.ports import OutputWritten, ProgressReported, Report, Touch
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reports"]
 
+_NOTHING, _MOMENT, _TICK = timedelta(), timedelta(microseconds=1), timedelta(milliseconds=1)
 _logger = logging.getLogger("chongming_task.engine")
 
 
@@ -88,7 +90,9 @@ class Reports:
             return
         if found is None or found.says_the_same(live.draft.progress):
             return
-        now = engine.now.utc
+        now, known = engine.now.utc, live.draft.progress
+        if known is not None and known.updated_at is not None and _NOTHING <= known.updated_at - now < _TICK:
+            now = known.updated_at + _MOMENT  # twice within a tick: newer all the same, and another event
         progress = Progress(found.done, found.total, found.unit, found.message, now)
         live.draft = live.draft.evolve({"progress": progress, "last_heartbeat_at": now})
         live.touched = True
@@ -112,4 +116,4 @@ class Reports:
         if lines:
             engine.journal.add_output(lines)
             if (narrator := engine.bus.narrator) is not None:
-                engine.outbox.events += narrator.wrote(lines)
+                engine.outbox.events += narrator.wrote(live.draft, lines)

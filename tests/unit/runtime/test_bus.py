@@ -11,12 +11,15 @@ from chongming_task import (
     AttemptFailed,
     AttemptStarted,
     ConfigurationError,
+    Controller,
+    Pipeline,
     ProgressUpdated,
     TaskCreated,
     TaskEmitted,
     TaskStatusChanged,
 )
 from chongming_task.core.ports import Emitted
+from chongming_task.runtime import mailbox
 from chongming_task.runtime.bus import Bus
 
 
@@ -76,6 +79,57 @@ def test_watch_by_record_and_by_type(rig):
     assert [type(event) for event in overrides] == [AdminOverride, AdminOverride]
 
 
+def test_watch_by_tag(rig):
+    """Every event carries the tags of its record; no look at the record is needed."""
+    heard = []
+    with rig.controller.watch(heard.append, tag="etl") as subscription:
+        tagged = rig.submit(tags=["etl", "night"])
+        rig.submit(tags=["other"])
+        worker = rig.worker(tagged)
+        worker.begin()
+        worker.report(1, 2)
+        worker.deliver_again(Emitted(1, "note", None))
+        worker.fail(ValueError("x"))
+        rig.settle()
+    drained(subscription)
+    assert {event.task_id for event in heard} == {tagged.id}
+    assert {event.tags for event in heard} == {frozenset({"etl", "night"})}
+    assert len(heard) == 9
+
+
+def test_a_run_is_told_with_its_nodes():
+    """By the run's id or the run: events of its nodes and its own, and nothing else."""
+    heard = []
+    ended = threading.Event()
+    pipeline = Pipeline("two")
+    pipeline.add(sum, pipeline.add(sorted, [2, 1], name="numbers"), name="total")
+    with Controller() as controller:
+        alone, other = controller.submit(len, "abc"), pipeline.submit(controller)
+        run = pipeline.submit(controller)
+        other.wait(10)
+        subscription = controller.watch(
+            lambda event: (heard.append(event), ended.set() if getattr(event, "to_status", "") == "skipped" else None),
+            pipeline_run_id=run,
+        )
+        run.wait(10)
+        run.handle("total").force_transition("skipped", reason="r", actor="a")
+        assert ended.wait(10)
+        ids = {run.id, run.handle("numbers").id, run.handle("total").id}
+    drained(subscription)
+    assert {event.pipeline_run_id for event in heard} == {run.id}
+    assert {event.task_id for event in heard} <= ids
+    assert alone.done()
+
+
+@pytest.mark.parametrize("option", [{"tag": ["a"]}, {"pipeline_run_id": 5}, {"task_id": 5}])
+def test_a_filter_that_matches_nothing_is_refused(rig, option):
+    """A list of tags, a number: told at the call."""
+    with pytest.raises(ConfigurationError):
+        rig.controller.watch(print, **option)
+    with pytest.raises(ConfigurationError):
+        rig.controller.stream(**option)
+
+
 @pytest.mark.parametrize("types", [["TaskStatusChanged"], [int], int, 5])
 def test_watching_for_what_is_no_event_is_refused(rig, types):
     """At the call, instead of on the engine's thread."""
@@ -124,6 +178,41 @@ def test_a_blocked_subscriber_loses_progress_and_no_change():
     assert [event.version for event in heard if isinstance(event, TaskStatusChanged)] == list(range(101))
     assert subscription.dropped == 100 - sum(isinstance(event, ProgressUpdated) for event in heard)
     assert subscription.dropped >= 90
+
+
+def test_a_subscriber_that_never_returns_is_given_up(monkeypatch, caplog):
+    """Memory is bounded: after so many changes that came during one and the same event, it is told nothing more."""
+    monkeypatch.setattr(mailbox, "STUCK_CHANGES", 50)
+    bus, entered, release, heard = Bus(), threading.Event(), threading.Event(), []
+
+    def stuck(event):
+        heard.append(event)
+        entered.set()
+        assert release.wait(10)
+
+    subscription = bus.subscribe(stuck, lambda event: True)
+    bus.publish([changed(0)], [])
+    assert entered.wait(10)
+    for number in range(1, 200):
+        bus.publish([changed(number)], [])
+    assert (subscription.closed, subscription.waiting, subscription.dropped) == (True, 0, 51)
+    assert bus.narrator is None
+    assert caplog.text.count("has not returned from one event") == 1
+    release.set()
+    drained(subscription)
+    assert [event.version for event in heard] == [0]
+
+
+def test_a_slow_subscriber_is_never_given_up(monkeypatch):
+    """However many changes wait: as long as it takes one now and then, none is lost."""
+    monkeypatch.setattr(mailbox, "STUCK_CHANGES", 50)
+    box = mailbox.Mailbox(10)
+    for number in range(1_000):
+        box.put([changed(number), progress(number)])
+        if number % 40 == 0:
+            box.take()
+    assert (box.given_up, len(box)) == (False, 1_000 + 5 - 25)
+    assert box.dropped == 995
 
 
 def test_a_subscriber_that_blocks_for_ever_changes_nothing_for_others(rig):
