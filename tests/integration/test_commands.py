@@ -118,6 +118,7 @@ def test_every_verb_travels(worker, operator):
     def travels(verb, *words, comes_to, **options):
         assert verb(handle.id, *words, **options) is False
         assert answer_of(operator, handle.id)["ok"]
+        worker.counts()  # what is answered is stored, and after this told as well
         assert handle.wait_for(comes_to, timeout=PATIENCE) == comes_to
 
     travels(operator.start, comes_to="running")
