@@ -36,6 +36,7 @@ from chongming_task.runtime.index import TaskIndex
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.outbox import Outbox
+from chongming_task.runtime.pulse import PULSE_TIMER, Pulse
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.reports import Reports
 from chongming_task.runtime.supervisor import Supervisor
@@ -113,6 +114,7 @@ class Engine:
         self.supervisor = Supervisor(executor, clock, self.timers, self.deliver)
         self.transfers = Transfers(self)
         self.reports = Reports(self, dice)
+        self.pulse = Pulse(self)
         self.outbox = Outbox(self.journal, self.bus, self.supervisor, clock, self.timers, fence=self.transfers.fence)
         self.pipelines: Pipelines | None = None  # with the first run
         self._aside = aside
@@ -259,6 +261,8 @@ class Engine:
     def _fire(self, task_id: str, timer: Timer) -> None:
         live = self.tasks.get(task_id)
         if live is None:
+            if (task_id, timer) == PULSE_TIMER:
+                self.pulse.beat()
             return
         live.timers.discard(timer)
         if timer is Timer.PROGRESS:
@@ -332,6 +336,8 @@ class Engine:
             self.ready.discard(task_id)
         if before.live and not after.live:
             self.ready.release(task_id)
+            if not self.ready.holding:
+                self.pulse.end()
             give_up = bool(made.effects) and any(isinstance(effect, Detach) for effect in made.effects)
             self.supervisor.let_go(live, give_up=give_up)
             if give_up and not live.given_up:  # it never had a worker: the launch had failed

@@ -44,6 +44,7 @@ class Reports:
             return
         elif isinstance(report, Started):
             engine.supervisor.started(live, report.attempt)
+            engine.pulse.begin()
             engine.apply(live, report)
         elif isinstance(report, Ended):
             self._end(live, report)
