@@ -14,6 +14,7 @@ from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
+from chongming_task.api.observing import Observers
 from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
@@ -41,6 +42,7 @@ from chongming_task.runtime.steward import Steward
 from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
+    from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.notebook.history import History
     from chongming_task.notebook.panel import Panel
 
@@ -88,6 +90,8 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         echo: Whether it also goes to where it would have gone, such as the terminal; default: yes, but not in a Jupyter
             kernel, where it would land in whichever cell is newest (with the inline executor it does there, too: the
             task runs in that cell). A task can say for itself: ``@task(echo=False)``.
+        metrics: Takes numbers, such as a ``PrometheusSink``; see ``docs/observability.md``.
+        tracer: Makes a span for every attempt, such as an ``OpenTelemetryTracer``.
         clock: Time; a fake one in tests.
         driver: Who makes the engine tick; by hand in tests.
         dice: Random numbers in [0, 1), for jitter; loaded ones in tests.
@@ -121,6 +125,8 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         result_codecs: Iterable[ResultCodec] = (),
         capture: bool = True,
         echo: bool | None = None,
+        metrics: MetricsSink | None = None,
+        tracer: Tracer | None = None,
         clock: Clock | None = None,
         driver: Driver | None = None,
         dice: Callable[[], float] = random.random,
@@ -135,7 +141,8 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         self._clock: Clock = SystemClock() if clock is None else clock
         self._executor = executor_of(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
-        held = open_store(store)
+        self._observers = Observers(metrics, tracer)
+        held = self._observers.store(open_store(store))
         self._buckets = Buckets(bucket_policy, owned_buckets, held)
         self._submissions = Submissions(
             self.registry,
@@ -147,6 +154,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
             results=self._values.policy,
             artifacts=self._values.artifacts,
             output=output_mode_of(capture, echo, self._executor),
+            origin=self._observers.origin(self._executor),
         )
         ready = ReadyQueue(limits.max_parallel)
         for key, size in limit_keys(limits, self._buckets.policy).items():
@@ -155,6 +163,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         engine = Engine(
             held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice, aside=driver.aside
         )
+        self._observers.begin(engine, name=name, owner=self.owner)
         self._link = EngineLink(engine, driver)
         self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
         self._link.driver.start(engine)
@@ -409,6 +418,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
     def _let_go(self, close_store: bool) -> None:
         self._link.driver.stop()
         self._executor.close()
+        self._observers.finish()
         self._link.engine.bus.close()
         self._link.depart()
         if self._captures:

@@ -73,6 +73,7 @@ class Submissions:
         results: What becomes of return values, where the task does not say.
         artifacts: The folder of all attempts' files.
         output: What becomes of what tasks write, where the task does not say.
+        origin: Notes what is current where a task of that name is submitted, for its spans.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Submissions:
         results: ResultPolicy,
         artifacts: str,
         output: OutputMode,
+        origin: Callable[[str], Any] | None = None,
     ) -> None:
         self.registry = registry
         self._clock = clock
@@ -97,6 +99,7 @@ class Submissions:
         self._results = results
         self._artifacts = artifacts
         self._output = output
+        self._origin = origin
         self._ages = itertools.count()
 
     def make(
@@ -195,7 +198,8 @@ class Submissions:
         """What to run, once the executor agrees to it."""
         self._executor.check(spec.function, args, kwargs)
         results, output = self._results_of(spec), self._output_of(spec)
-        return Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, output)
+        work = Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, output)
+        return work if self._origin is None else work._replace(origin=self._origin(spec.name))
 
     def _live(self, snapshot: TaskSnapshot, work: Work, policy: TaskPolicy) -> LiveTask:
         return LiveTask(snapshot, work, policy, self._needs(snapshot.tags, snapshot.bucket), next(self._ages))

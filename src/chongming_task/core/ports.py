@@ -87,6 +87,7 @@ class AttemptRequest(NamedTuple):
     output: OutputMode = OutputMode.OWN  # what becomes of what it writes
     input: Mapping[str, Any] | None = None  # what ctx.input holds
     upstream: UpstreamResults | None = None  # results of upstream nodes by name, for the arguments and ctx.upstream
+    origin: Any = None  # what a tracer has noted at submission; stays in this process
 
 
 class ProgressReported(NamedTuple):

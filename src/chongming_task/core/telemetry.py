@@ -21,7 +21,7 @@ NO_TAGS: Tags = MappingProxyType({})
 class MetricsSink(Protocol):
     """Takes numbers. Called by one thread a controller, which no task and no caller waits for.
 
-    Names carry their unit, as ``chongming_queue_wait_seconds`` does; of one name the tags are always the same ones, with
+    Names carry their unit, as ``chongming_queue_wait_seconds`` does. The tags of one name are always the same ones, with
     few different values.
     """
 

@@ -15,7 +15,7 @@ from chongming_task.core.events import AttemptStarted, Event, TaskCreated, TaskS
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import OCCUPIED, TERMINAL, TaskStatus
 from chongming_task.core.telemetry import NO_TAGS, MetricsSink, Tags
-from chongming_task.observability.mailbox import Mailbox, Subscribe
+from chongming_task.observability.listener import Listener, Subscribe
 
 __all__ = ["METRICS", "Metric", "MetricsRecorder"]
 
@@ -36,7 +36,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         "chongming_tasks_ended_total": Metric("Tasks that have ended, by how", ("task", "status")),
         "chongming_tasks_open": Metric("Tasks that have not ended, by where they are", ("controller", "status")),
         "chongming_queue_wait_seconds": Metric("From being queued until a worker is asked for", ("task",)),
-        "chongming_attempt_duration_seconds": Metric("Attempts, pauses included, by how they ended", ("task", "status")),
+        "chongming_attempt_duration_seconds": Metric(
+            "Attempts, pauses included, by how they ended", ("task", "status")
+        ),
         "chongming_retries_total": Metric("Attempts that began after a task's first", ("task",)),
         "chongming_stop_latency_seconds": Metric(
             "From telling a worker to stop until the task has ended", ("task", "status")
@@ -94,44 +96,44 @@ class MetricsRecorder:
         self._counts: Counter[TaskStatus] = Counter()
         self._abandoned: dict[str, int] = {}  # the engine's
         self._failing = False
-        self._mailbox: Mailbox | None = None
+        self._listener: Listener | None = None
 
     # from other threads
 
     def begin(self, subscribe: Subscribe) -> None:
         """Listen from now on."""
-        self._mailbox = Mailbox(subscribe, self._heard, (TaskCreated, TaskStatusChanged, AttemptStarted))
-        self._mailbox.post(self._zero)
+        self._listener = Listener(subscribe, self._heard, (TaskCreated, TaskStatusChanged, AttemptStarted))
+        self._listener.post(self._zero)
 
     def changed(self, tasks: Sequence[TaskSnapshot]) -> None:
         """Look at the records that a tick has changed, for what no event tells. On the engine's thread."""
-        assert self._mailbox is not None
+        assert self._listener is not None
         for task in tasks:
             if task.owner != self._owner:
-                self._mailbox.post(partial(self._let_go, task.task_id), droppable=True)
+                self._listener.post(partial(self._let_go, task.task_id), droppable=True)
             if task.abandoned or task.task_id in self._abandoned:
                 self._count_abandoned(task.task_id)
 
     def _count_abandoned(self, task_id: str) -> None:
-        assert self._mailbox is not None
+        assert self._listener is not None
         count = self._given_up(task_id)
         if count:
             self._abandoned[task_id] = count
         else:
             self._abandoned.pop(task_id, None)
         total = sum(self._abandoned.values())
-        self._mailbox.post(partial(self._gauge, "chongming_abandoned_threads", total, controller=self._controller))
+        self._listener.post(partial(self._gauge, "chongming_abandoned_threads", total, controller=self._controller))
 
     def took(self, operation: str, seconds: float, failed: bool) -> None:
         """Take what an operation of the store took; see :mod:`chongming_task.observability.timed_store`."""
-        if self._mailbox is not None:
-            self._mailbox.post(partial(self._operated, operation, seconds, failed), droppable=True)
+        if self._listener is not None:
+            self._listener.post(partial(self._operated, operation, seconds, failed), droppable=True)
 
     def finish(self, seconds: float) -> None:
         """Wait until the sink has been told everything, but not for long."""
-        if self._mailbox is not None:
-            self._mailbox.post(self._count_dropped)
-            self._mailbox.finish(seconds)
+        if self._listener is not None:
+            self._listener.post(self._count_dropped)
+            self._listener.finish(seconds)
 
     # on the thread of its own
 

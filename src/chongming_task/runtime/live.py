@@ -40,6 +40,7 @@ class Work(NamedTuple):
     output: OutputMode = OutputMode.OWN  # what becomes of what it writes
     input: Mapping[str, Any] | None = None  # for ctx.input
     upstream: UpstreamResults | None = None  # of nodes before it
+    origin: Any = None  # what a tracer has noted at submission
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from functools import partial
 from chongming_task.core.effects import ClearTimer, Detach, Effect, Launch, SetTimer, Signal, StopReason, TellWorker
 from chongming_task.core.failures import describe_exception
 from chongming_task.core.limits import AttemptWatch, next_limit
-from chongming_task.core.ports import AttemptRequest, Clock, Executor, Report
+from chongming_task.core.ports import AttemptRequest, Clock, Deliver, Executor, Report
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Elapsed, Ended, Timer
 from chongming_task.runtime.live import LiveTask, Work
@@ -20,6 +20,9 @@ __all__ = ["PROGRESS_SECONDS", "Supervisor"]
 PROGRESS_SECONDS = 0.5  # how often a worker's progress is looked at while it moves
 
 _logger = logging.getLogger("chongming_task.engine")
+
+Surround = Callable[[AttemptRequest, Deliver], tuple[AttemptRequest, Deliver]]
+"""What attempts run inside of, such as their spans. On the engine's thread, so it only prepares."""
 
 
 class Supervisor:
@@ -43,6 +46,7 @@ class Supervisor:
         self._clock = clock
         self._timers = timers
         self._report = report
+        self.surround: Surround | None = None
 
     def perform(self, live: LiveTask, attempt: int, effect: Effect) -> None:
         """Do what a step asked for, now that it is stored.
@@ -89,6 +93,7 @@ class Supervisor:
             output=work.output,
             input=work.input,
             upstream=work.upstream,
+            origin=work.origin,
         )
 
     def _launch(self, live: LiveTask, effect: Launch) -> None:
@@ -96,9 +101,12 @@ class Supervisor:
             return
         live.watch = AttemptWatch(launched=self._clock.monotonic())
         live.overrun = live.error = live.traceback = None
-        deliver = partial(self._report, live, live.epoch)
+        deliver: Deliver = partial(self._report, live, live.epoch)
         try:
-            live.execution = self.executor.launch(self.request_for(live), deliver)
+            request = self.request_for(live)
+            if self.surround is not None:
+                request, deliver = self.surround(request, deliver)
+            live.execution = self.executor.launch(request, deliver)
         except Exception as error:  # no worker could be had: the attempt failed, the engine goes on
             _logger.exception("could not launch %s", live.draft.task_id)
             failure = describe_exception(error, retryable=True)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from chongming_task.core.events import Event
 
-__all__ = ["Mailbox", "Subscribe"]
+__all__ = ["Listener", "Subscribe"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -39,7 +39,7 @@ class _Trifle(_Errand):
     droppable = True
 
 
-class Mailbox:
+class Listener:
     """One subscription: events, and errands between them.
 
     Args:
