@@ -8,6 +8,7 @@ make bench ARGS="-k pipeline -s"      prints the figures; CHONGMING_PIPELINE_NOD
 
 from __future__ import annotations
 
+import faulthandler
 import os
 
 import pytest
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.timeout(360)
 @pytest.mark.parametrize("shape", SHAPES)
 def bench_pipeline(benchmark, shape):
     """From the first ``add`` to the end of the run."""
+    faulthandler.cancel_dump_traceback_later()  # which takes what lasts as long as this for stuck
     story = benchmark.pedantic(tell_apart, (shape, NODES), {"timeout": 300}, rounds=1)
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(
