@@ -337,7 +337,8 @@ class Pipelines:
         blocked = Asked(Verb.START, trigger.actor, trigger.reason, blocked=True)
         if trigger.verb is Verb.START:
             return (blocked,)
-        if trigger.verb is Verb.RETRY and live.draft.status in REVIVABLE and run.asks_anew(node):
+        anew = live.draft.status in REVIVABLE and (live.draft.attempt == 0 or run.asks_anew(node))
+        if trigger.verb is Verb.RETRY and anew:
             return (trigger._replace(verb=Verb.RESET), blocked)
         return (trigger,)
 

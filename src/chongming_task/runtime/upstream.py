@@ -25,7 +25,8 @@ class Gathered(NamedTuple):
 
 
 class Upstream(Mapping[str, Any]):
-    """Results of the nodes before one, by name. A node that did not succeed has None.
+    """Results of the nodes before one, by name. A node that did not succeed has None; of a map, each of its tasks that
+    did not, in the list.
 
     A result that was kept as a file is read when it is asked for, each time anew; JSON is copied, so that a task that
     changes what it was handed changes nobody else's. It crosses to other processes.
