@@ -6,10 +6,11 @@ import logging
 import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
-from chongming_task import Controller, SqliteTaskStore, task
+from chongming_task import Controller, SqliteTaskStore, StoreError, task
 from chongming_task.runtime.journal import Journal
 from chongming_task.testing import check_audit
 from chongming_task.testing.contract_records import born
@@ -112,3 +113,25 @@ def test_health_tells_of_a_file_that_is_away(path, caplog):
     store = SqliteTaskStore(path, read_only=True)
     assert store.counts() == {"succeeded": 5}
     store.close()
+
+
+def test_a_store_that_comes_back_as_the_controller_closes_loses_nothing(tmp_path, monkeypatch):
+    """What waits is tried again for a moment, however soon the block ends."""
+    store = SqliteTaskStore(tmp_path / "runs.db")
+    commit, down = store.commit, [True]
+
+    def shaky(writes):
+        if down[0]:
+            raise StoreError("simulated")
+        return commit(writes)
+
+    with Controller(store, echo=False) as controller:
+        controller.submit(len, args=("abc",)).wait(timeout=20)
+        controller.counts()
+        monkeypatch.setattr(store, "commit", shaky)
+        handle = controller.submit(len, args=("abcd",))
+        assert handle.result(timeout=20) == 4
+        down[0] = False  # its back-off has not run out
+    with closing(SqliteTaskStore(tmp_path / "runs.db")) as again:
+        assert again.get(handle.id).status == "succeeded"
+        check_audit(again, settled=True)

@@ -270,8 +270,10 @@ class TaskStore(CommandQueue, OwnerLeases, BucketLeases, ChangeFeed, DeploymentM
         """Store frequent news. Never moves a version; unknown ids are ignored."""
         ...
 
-    def append_output(self, lines: Sequence[OutputLine]) -> None:
+    def append_output(self, lines: Sequence[OutputLine], owner: str | None = None) -> None:
         """Store lines that tasks wrote, in one transaction.
+
+        With an ``owner``, lines of records that are somebody else's by now are ignored.
 
         Of each record the newest ``OUTPUT_LINES`` lines and ``OUTPUT_CHARACTERS`` characters are kept, see
         ``core.output``; what goes leaves a gap in ``seq``. Lines of unknown records are ignored, and so is a line

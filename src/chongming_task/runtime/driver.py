@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from chongming_task.runtime.steward import Steward
 __all__ = ["Driver", "ManualDriver", "ThreadDriver"]
 
 _logger = logging.getLogger("chongming_task.engine")
+_LAST_SECONDS = 3.0  # a store that fails at the end has so long to come back
 
 
 class Driver(Protocol):
@@ -73,6 +75,14 @@ class ThreadDriver:
         self._over = True
         while self._tick(engine, 0.0):
             pass
+        self._settle(engine)
+
+    def _settle(self, engine: Engine) -> None:
+        """Store what is left; a store that is just coming back is waited for."""
+        monotonic = engine.clock.monotonic
+        patience = monotonic() + _LAST_SECONDS
+        while (again := engine.try_again()) is not None and again < patience:
+            time.sleep(max(again - monotonic(), 0.0))
         engine.flush()
 
     def _tick(self, engine: Engine, timeout: float | None) -> bool:

@@ -87,6 +87,7 @@ class Engine:
         executor: Runs attempts.
         clock: Time.
         ready: The queue, with its limits set.
+        owner: Whose records they are.
         keep_terminal: How many ended records stay in memory.
         dice: Random numbers in [0, 1), for jitter.
         aside: Runs a caller's code, such as a node's condition: not on the engine's thread, unless by hand.
@@ -99,6 +100,7 @@ class Engine:
         clock: Clock,
         ready: ReadyQueue,
         *,
+        owner: str | None = None,
         keep_terminal: int = 10_000,
         dice: Callable[[], float] = random.random,
         aside: Callable[[Callable[[], None]], None] = at_once,
@@ -106,7 +108,7 @@ class Engine:
         self.clock = clock
         self.bus = Bus()
         self.inbox = Inbox()
-        self.journal = Journal(store)
+        self.journal = Journal(store, owner)
         self.ready = ready
         self.index = TaskIndex(keep_terminal)
         self.tasks = self.index.tasks
@@ -348,6 +350,10 @@ class Engine:
             self.index.follow(live)
         if new in UNHAPPY and old is not new and not after.overridden:  # who sets it by hand knows
             self.outbox.unhappy.append(after)
+
+    def try_again(self) -> float | None:
+        """Store what the store did not take so far; None when nothing is left, else when to try again."""
+        return self.journal.flush(self.clock.monotonic()) if self.journal.behind else None
 
     def flush(self) -> None:
         """Store at last what the store did not take so far; after the last tick."""

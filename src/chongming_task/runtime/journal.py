@@ -31,10 +31,12 @@ class Journal:
 
     Args:
         store: Where to.
+        owner: Whose records they are; None: nobody asks.
     """
 
-    def __init__(self, store: TaskStore) -> None:
+    def __init__(self, store: TaskStore, owner: str | None = None) -> None:
         self.store = store
+        self._owner = owner
         self.trouble = Trouble()
         self.set_aside = SetAside()
         # Records that somebody else wrote: ours are held back. Replaced, never changed: other threads read it.
@@ -168,7 +170,8 @@ class Journal:
         return not self._output
 
     def _append_lines(self, parts: Sequence[Sequence[OutputLine]]) -> None:
-        self.store.append_output([line for part in parts for line in part if line.task_id not in self.desynced])
+        ours = [line for part in parts for line in part if line.task_id not in self.desynced]
+        self.store.append_output(ours, self._owner)
         self._output.stored(parts)
 
     def _commit(self) -> bool:

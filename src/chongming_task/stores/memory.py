@@ -128,11 +128,12 @@ class MemoryTaskStore:
                         attempts[number] = attempts[number]._replace(note=note)
             self._tell()
 
-    def append_output(self, lines: Sequence[OutputLine]) -> None:
+    def append_output(self, lines: Sequence[OutputLine], owner: str | None = None) -> None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
         with self._lock:
             for line in lines:
-                if line.task_id in self._tasks:
+                task = self._tasks.get(line.task_id)
+                if task is not None and owner in (None, task.owner):
                     kept = self._output.get(line.task_id)
                     if kept is None:
                         kept = self._output[line.task_id] = _Output()

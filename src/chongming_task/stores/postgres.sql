@@ -288,7 +288,7 @@ SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, 
 FROM chongming_attempts WHERE task_id = %(task_id)s ORDER BY attempt
 
 -- name: output_sizes
-SELECT t.task_id, coalesce(s.newest, 0), coalesce(s.lines, 0), coalesce(s.characters, 0)
+SELECT t.task_id, t.owner, coalesce(s.newest, 0), coalesce(s.lines, 0), coalesce(s.characters, 0)
 FROM chongming_tasks t LEFT JOIN chongming_output_sizes s ON s.task_id = t.task_id
 WHERE t.task_id = ANY(%(ids)s) ORDER BY t.task_id FOR UPDATE OF t
 

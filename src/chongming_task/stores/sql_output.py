@@ -13,16 +13,19 @@ from chongming_task.stores.database import Session
 __all__ = ["append_lines"]
 
 
-def append_lines(session: Session, by_task: Mapping[str, Sequence[OutputLine]]) -> None:
+def append_lines(session: Session, by_task: Mapping[str, Sequence[OutputLine]], owner: str | None) -> None:
     """Store the lines of known records, and drop what is beyond the bounds.
 
     Args:
         session: Within a write.
         by_task: New lines of each record, in order.
+        owner: Whose records they must be; None: anybody's.
     """
     rows: list[Any] = []
     sizes: list[tuple[str, int, int, int]] = []
-    for task_id, newest, kept, characters in session.all("output_sizes", ids=sorted(by_task)):
+    for task_id, watched_by, newest, kept, characters in session.all("output_sizes", ids=sorted(by_task)):
+        if owner is not None and watched_by != owner:
+            continue
         new: list[OutputLine] = []
         top = newest
         for line in by_task[task_id]:

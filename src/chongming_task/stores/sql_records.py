@@ -74,13 +74,13 @@ class SqlRecords:
 
         self._database.write(work, tell=lambda _: _told([touch.task_id for touch in ordered]))
 
-    def append_output(self, lines: Sequence[OutputLine]) -> None:
+    def append_output(self, lines: Sequence[OutputLine], owner: str | None = None) -> None:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
         if not lines:
             return
         ordered = sorted(lines, key=attrgetter("task_id"))  # stable: each record's lines stay in order
         by_task = {task_id: list(group) for task_id, group in groupby(ordered, attrgetter("task_id"))}
-        self._database.write(lambda session: append_lines(session, by_task), tell=lambda _: _told(list(by_task)))
+        self._database.write(lambda session: append_lines(session, by_task, owner), tell=lambda _: _told(list(by_task)))
 
     def output(self, task_id: str, after: int = 0, limit: int | None = None) -> list[OutputLine]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""

@@ -263,7 +263,7 @@ SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, 
 FROM attempts WHERE task_id = :task_id ORDER BY attempt
 
 -- name: output_sizes
-SELECT t.task_id, coalesce(s.newest, 0), coalesce(s.lines, 0), coalesce(s.characters, 0)
+SELECT t.task_id, t.owner, coalesce(s.newest, 0), coalesce(s.lines, 0), coalesce(s.characters, 0)
 FROM tasks t LEFT JOIN output_sizes s ON s.task_id = t.task_id
 WHERE t.task_id IN (SELECT value FROM json_each(:ids))
 

@@ -37,10 +37,10 @@ class ShakyStore(MemoryTaskStore):
         self._stand()
         super().touch(touches)
 
-    def append_output(self, lines: Sequence[OutputLine]) -> None:
+    def append_output(self, lines: Sequence[OutputLine], owner: str | None = None) -> None:
         """Store, or fail."""
         self._stand()
-        super().append_output(lines)
+        super().append_output(lines, owner)
 
     def complete_command(self, command_id: str, owner: str, *, now: datetime, outcome: Any = None) -> bool:
         """Store, or fail."""

@@ -38,6 +38,17 @@ class OutputContract(StoreCase):
             assert [line.seq for line in store.output("t2")] == [1, 2]
             assert store.output("nobody") == []
 
+    def test_lines_of_a_former_owner_are_ignored(self) -> None:
+        """And take no numbers from the record's new one; without an owner nobody asks."""
+        with self.store() as store:
+            store.commit([Write(a_record(owner="new"), None), Write(a_record(task_id="t2", owner="old"), None)])
+            store.append_output([a_line(5, "late"), a_line(1, task_id="t2")], owner="old")
+            assert store.output("t1") == []
+            assert store.output("t2") == [a_line(1, task_id="t2")]
+            store.append_output([a_line(1, "ours")], owner="new")
+            store.append_output([a_line(2, "anybody's")])
+            assert [line.text for line in store.output("t1")] == ["ours", "anybody's"]
+
     def test_many_lines_are_bounded(self) -> None:
         """The oldest give way, of one record only; what went leaves a gap."""
         with self.store() as store:

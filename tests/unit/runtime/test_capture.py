@@ -289,10 +289,10 @@ def test_output_that_cannot_be_stored_holds_nothing_up(make_rig):
     """It waits, the status does not, and both are there once the store works again."""
 
     class Full(MemoryTaskStore):
-        def append_output(self, lines):
+        def append_output(self, lines, owner=None):
             if broken:
                 raise OSError("no space left on device")
-            super().append_output(lines)
+            super().append_output(lines, owner)
 
     broken = [True]
     rig = make_rig(Full())

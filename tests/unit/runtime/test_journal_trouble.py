@@ -28,9 +28,9 @@ class Scripted(MemoryTaskStore):
         self.check(ids)
         return super().commit(writes)
 
-    def append_output(self, lines):
+    def append_output(self, lines, owner=None):
         self.check([line.task_id for line in lines])
-        super().append_output(lines)
+        super().append_output(lines, owner)
 
     def touch(self, touches):
         self.check([])
