@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         TaskStatusChanged,
     )
     from chongming_task.core.graph import JoinMode
+    from chongming_task.core.hooks import Hooks
     from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
@@ -111,6 +112,7 @@ __all__ = [
     "FailureKind",
     "FixedBackoff",
     "Health",
+    "Hooks",
     "InlineExecutor",
     "InvalidTransition",
     "JoinMode",
@@ -196,6 +198,7 @@ _LAZY = {  # who does not ask for them does not wait for them
     "AggregationPolicy": "chongming_task.core.runs",
     "PipelineRunStatus": "chongming_task.core.runs",
     "JoinMode": "chongming_task.core.graph",
+    "Hooks": "chongming_task.core.hooks",
     "as_completed": "chongming_task.api.completion",
 } | dict.fromkeys(_EVENTS, "chongming_task.core.events")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -22,7 +23,7 @@ from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Options, Submissions, limit_keys
-from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
+from chongming_task.api.task import TaskFunction, TaskSpec, checked_hooks, checked_name
 from chongming_task.api.values import ResultValues
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
@@ -42,6 +43,9 @@ from chongming_task.runtime.steward import Steward
 from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
+    from chongming_task.api.hooks import HookCaller
+    from chongming_task.core.hooks import Hooks
+    from chongming_task.core.records import TaskSnapshot
     from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.notebook.history import History
     from chongming_task.notebook.panel import Panel
@@ -90,6 +94,8 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         echo: Whether it also goes to where it would have gone, such as the terminal; default: yes, but not in a Jupyter
             kernel, where it would land in whichever cell is newest (with the inline executor it does there, too: the
             task runs in that cell). A task can say for itself: ``@task(echo=False)``.
+        hooks: Functions to call when any of its tasks starts, succeeds, fails, is retried or cancelled; see
+            :class:`Hooks`. A task's and a pipeline's own are called before.
         metrics: Takes numbers, such as a ``PrometheusSink``; see ``docs/observability.md``.
         tracer: Makes a span for every attempt, such as an ``OpenTelemetryTracer``.
         clock: Time; a fake one in tests.
@@ -125,6 +131,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         result_codecs: Iterable[ResultCodec] = (),
         capture: bool = True,
         echo: bool | None = None,
+        hooks: Hooks[TaskSnapshot] | None = None,
         metrics: MetricsSink | None = None,
         tracer: Tracer | None = None,
         clock: Clock | None = None,
@@ -141,6 +148,9 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         self._clock: Clock = SystemClock() if clock is None else clock
         self._executor = executor_of(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
+        self._everywhere = None if hooks is None else checked_hooks(hooks)
+        self._hooks: HookCaller | None = None
+        self._hooking = threading.Lock()
         self._observers = Observers(metrics, tracer)
         held = self._observers.store(open_store(store))
         self._buckets = Buckets(bucket_policy, owned_buckets, held)
@@ -154,6 +164,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
             results=self._values.policy,
             artifacts=self._values.artifacts,
             output=output_mode_of(capture, echo, self._executor),
+            on_hooks=self._call_hooks,
             origin=self._observers.origin(self._executor),
         )
         ready = ReadyQueue(limits.max_parallel)
@@ -166,6 +177,8 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         self._observers.begin(engine, name=name, owner=self.owner)
         self._link = EngineLink(engine, driver)
         self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
+        if self._everywhere is not None:
+            self._call_hooks()
         self._link.driver.start(engine)
         if store is not None:  # others can meet it there
             self._link.steward = self._buckets.steward = Steward(
@@ -399,7 +412,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         """Take no more work, stop everything, and let go of threads and store. Idempotent.
 
         Args:
-            timeout: Seconds of grace for running tasks.
+            timeout: Seconds of grace for running tasks, and again for hooks that are due.
             close_store: False leaves the store open, for another controller.
 
         Returns:
@@ -413,10 +426,12 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         try:
             return close_all(self._link.engine, self._link.driver, grace)
         finally:  # also when Ctrl-C ends the wait: a second close does nothing, so nobody else would let go
-            self._let_go(close_store)
+            self._let_go(close_store, grace)
 
-    def _let_go(self, close_store: bool) -> None:
+    def _let_go(self, close_store: bool, grace: float) -> None:
         self._link.driver.stop()
+        if self._hooks is not None:
+            self._hooks.finish(grace)
         self._executor.close()
         self._observers.finish()
         self._link.engine.bus.close()
@@ -441,6 +456,15 @@ class Controller(Steering, Queries, Recovery, RunStarting):
                 self.wait_all()
         finally:
             self.close()
+
+    def _call_hooks(self) -> HookCaller:
+        """Who calls hooks; comes with the first ones."""
+        with self._hooking:
+            if self._hooks is None:
+                from chongming_task.api.hooks import HookCaller  # with the classes of events, which only they need
+
+                self._hooks = HookCaller(self, self._everywhere)
+            return self._hooks
 
     # notebook
 

@@ -11,7 +11,9 @@ from chongming_task.api.pipeline_checks import check_acyclic, check_names, check
 from chongming_task.api.submission import Options
 from chongming_task.api.task import checked_name, spec_of
 from chongming_task.core.graph import JoinMode
+from chongming_task.core.hooks import Hooks, checked_hooks
 from chongming_task.core.policies import RetryPolicy, Timeout
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import AggregationPolicy
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.upstream import FromNode, Upstream, places_of
@@ -77,6 +79,9 @@ class Pipeline:
         name: What runs of it are called.
         on_failure: What a failed step means for the rest of its run: ``AggregationPolicy.fail_fast`` (default),
             ``AggregationPolicy.all_settled`` or ``AggregationPolicy.quorum(n)``.
+        hooks: Functions to call with the :class:`PipelineRun` when a run as a whole starts, succeeds, fails, is retried
+            or is cancelled.
+        node_hooks: The same for each of its records, called with the snapshot, after the task's own hooks.
 
     Raises:
         ConfigurationError: For values that cannot work.
@@ -94,13 +99,22 @@ class Pipeline:
         6
     """
 
-    def __init__(self, name: str, *, on_failure: AggregationPolicy = AggregationPolicy.fail_fast) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        on_failure: AggregationPolicy = AggregationPolicy.fail_fast,
+        hooks: Hooks[PipelineRun] | None = None,
+        node_hooks: Hooks[TaskSnapshot] | None = None,
+    ) -> None:
         if not isinstance(on_failure, AggregationPolicy):
             raise ConfigurationError(
                 f"on_failure takes AggregationPolicy.fail_fast, .all_settled or .quorum(n), got {on_failure!r:.100}"
             )
         self.name = checked_name(name)
         self.on_failure = on_failure
+        self.hooks = checked_hooks("hooks", hooks)
+        self.node_hooks = checked_hooks("node_hooks", node_hooks)
         self._declared: dict[str, Declared] = {}
 
     @property

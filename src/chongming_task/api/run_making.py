@@ -62,14 +62,16 @@ class RunMaker:
         upstream = pipeline._checked()
         run_id = f"{pipeline.name}:{new_id()}" if run_id is None else run_id
         held = stored or {}
+        hooks = () if pipeline.node_hooks is None else (pipeline.node_hooks,)
+        base = Membership(run_id, "", (), given, hooks)
         nodes: list[LiveTask | None] = [None] * len(declared)
         reach = heights(upstream)
         # In this order, so that of nodes that could start the one with the longest way below it is the oldest.
         for number in sorted(range(len(declared)), key=lambda each: (-reach[each], each)):
             above = tuple(_id_of(nodes[each]) for each in upstream[number])
-            member = Membership(run_id, declared[number].node.name, above, given)
+            member = base._replace(node=declared[number].node.name, depends_on=above)
             nodes[number] = self._node(declared[number], member, held)
-        plans = [self._plan(each, upstream[n], run_id, given, held) for n, each in enumerate(declared)]
+        plans = [self._plan(each, upstream[n], base) for n, each in enumerate(declared)]
         run = LiveRun(
             run_id,
             pipeline.name,
@@ -79,6 +81,7 @@ class RunMaker:
             codecs=self.values.policy.codecs,
             base=self.values.artifacts,
         )
+        run.hooks = () if pipeline.hooks is None else (pipeline.hooks,)
         for number, each in enumerate(declared):
             if each.fan is not None:
                 ended = run.nodes[number].snapshot.status is TaskStatus.SUCCEEDED
@@ -96,14 +99,7 @@ class RunMaker:
             raise type(wrong)(f"node {name!r}: {wrong}") from wrong.__cause__
         return _as_stored(live, held.get(name))
 
-    def _plan(
-        self,
-        each: Declared,
-        upstream: tuple[int, ...],
-        run_id: str,
-        given: Mapping[str, Any] | None,
-        held: Mapping[str, TaskSnapshot],
-    ) -> NodePlan:
+    def _plan(self, each: Declared, upstream: tuple[int, ...], base: Membership) -> NodePlan:
         if each.fan is None:
             return NodePlan(each.node.name, upstream, each.join, each.when)
         items, name = each.fan.items, each.node.name
@@ -116,7 +112,7 @@ class RunMaker:
         def make(found: Any, above: Upstream) -> list[LiveTask]:
             tasks = []
             for number, item in enumerate(_checked_items(name, found)):
-                member = Membership(run_id, f"{name}[{number}]", (), given)
+                member = base._replace(node=f"{name}[{number}]")
                 options = _named(each.options, member.node)
                 live = self.submissions.make(each.target, (item, *each.args), each.kwargs, options, member)
                 assert isinstance(live.work, Work)

@@ -21,6 +21,7 @@ from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import ACTOR, LiveRun
 
 if TYPE_CHECKING:
+    from chongming_task.api.hooks import HookCaller
     from chongming_task.api.pipeline import Pipeline
     from chongming_task.api.pipeline_run import PipelineRun
 
@@ -39,6 +40,9 @@ class RunStarting:
     _elsewhere: Elsewhere
     _submissions: Submissions
     _values: ResultValues
+
+    def _call_hooks(self) -> HookCaller:
+        raise NotImplementedError  # the controller's own
 
     def start_run(
         self,
@@ -151,6 +155,8 @@ class RunStarting:
         from chongming_task.api.pipeline_run import PipelineRun
 
         self._link.announce()
+        if run.hooks:
+            self._call_hooks().follow(run)
         self._link.engine.run(lambda runs: runs.start(run))
         if self._link.closed:
             self._link.call(lambda: None)

@@ -6,7 +6,7 @@ import difflib
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.registry import TaskRegistry
@@ -22,6 +22,9 @@ from chongming_task.errors import ConfigurationError, NotRestartable
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.results import MemoryResults
+
+if TYPE_CHECKING:
+    from chongming_task.core.hooks import Hooks
 
 __all__ = ["Membership", "Options", "Submissions", "limit_keys"]
 
@@ -46,6 +49,7 @@ class Membership(NamedTuple):
     node: str
     depends_on: tuple[str, ...] = ()  # ids of upstream records
     input: Mapping[str, Any] | None = None  # of the run
+    hooks: tuple[Hooks[TaskSnapshot], ...] = ()  # of the pipeline's nodes
 
 
 _OPTIONS = frozenset({*Options._fields, "start"})
@@ -73,6 +77,7 @@ class Submissions:
         results: What becomes of return values, where the task does not say.
         artifacts: The folder of all attempts' files.
         output: What becomes of what tasks write, where the task does not say.
+        on_hooks: Called when a record has hooks.
         origin: Notes what is current where a task of that name is submitted, for its spans.
     """
 
@@ -88,6 +93,7 @@ class Submissions:
         results: ResultPolicy,
         artifacts: str,
         output: OutputMode,
+        on_hooks: Callable[[], object],
         origin: Callable[[str], Any] | None = None,
     ) -> None:
         self.registry = registry
@@ -99,6 +105,7 @@ class Submissions:
         self._results = results
         self._artifacts = artifacts
         self._output = output
+        self._on_hooks = on_hooks
         self._origin = origin
         self._ages = itertools.count()
 
@@ -128,12 +135,12 @@ class Submissions:
             raise ConfigurationError(f"{wrong}{_hint(spec, kwargs, str(wrong))}") from wrong.__cause__
         work = self._work(spec, args, kwargs)
         if member is not None:
-            run_id, node, depends_on, given = member
+            run_id, node, depends_on, given, hooks = member
             snapshot = snapshot._replace(pipeline_run_id=run_id, node=node, depends_on=depends_on)
-            return self._live(snapshot, work._replace(input=given), policy)
+            return self._live(snapshot, work._replace(input=given), policy, (*_hooks_of(spec), *hooks))
         if spec.restartable:
             snapshot = snapshot._replace(inputs=stored_inputs(spec.name, args, kwargs, options.timeout))
-        live = self._live(snapshot, work, policy)
+        live = self._live(snapshot, work, policy, _hooks_of(spec))
         if spec.restartable and not isinstance(target, str):
             self.registry.remember(spec)
         return live
@@ -166,7 +173,7 @@ class Submissions:
         except (ConfigurationError, NotRestartable) as wrong:
             said = f"{snapshot.name} ({snapshot.task_id}) cannot be run again here: {wrong}"
             raise NotRestartable(said) from wrong.__cause__
-        live = self._live(snapshot, work, policy)
+        live = self._live(snapshot, work, policy, _hooks_of(spec))
         live.stored_version, live.output_seq = snapshot.status_version, seq
         return live
 
@@ -201,8 +208,14 @@ class Submissions:
         work = Work(spec.function, args, kwargs, spec.shape.takes_context, results, self._artifacts, output)
         return work if self._origin is None else work._replace(origin=self._origin(spec.name))
 
-    def _live(self, snapshot: TaskSnapshot, work: Work, policy: TaskPolicy) -> LiveTask:
-        return LiveTask(snapshot, work, policy, self._needs(snapshot.tags, snapshot.bucket), next(self._ages))
+    def _live(
+        self, snapshot: TaskSnapshot, work: Work, policy: TaskPolicy, hooks: tuple[Hooks[TaskSnapshot], ...]
+    ) -> LiveTask:
+        live = LiveTask(snapshot, work, policy, self._needs(snapshot.tags, snapshot.bucket), next(self._ages))
+        if hooks:
+            live.hooks = hooks
+            self._on_hooks()
+        return live
 
     def _output_of(self, spec: TaskSpec) -> OutputMode:
         if spec.echo is None or self._output is OutputMode.PLAIN:
@@ -231,6 +244,10 @@ class Submissions:
         if bucket is not None and self._concurrency.max_parallel_per_bucket is not None:
             return (*needs, ("bucket", bucket))
         return tuple(needs)
+
+
+def _hooks_of(spec: TaskSpec) -> tuple[Hooks[TaskSnapshot], ...]:
+    return () if spec.hooks is None else (spec.hooks,)
 
 
 def _arguments(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from chongming_task.api.signature import Shape, shape_of
 from chongming_task.core.policies import RetryPolicy, TaskPolicy, Timeout
@@ -15,7 +15,20 @@ from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.results import MemoryResults
 
-__all__ = ["TaskFunction", "TaskSpec", "checked_name", "checked_priority", "checked_tags", "spec_of", "task"]
+if TYPE_CHECKING:
+    from chongming_task.core.hooks import Hooks
+    from chongming_task.core.records import TaskSnapshot
+
+__all__ = [
+    "TaskFunction",
+    "TaskSpec",
+    "checked_hooks",
+    "checked_name",
+    "checked_priority",
+    "checked_tags",
+    "spec_of",
+    "task",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,6 +49,7 @@ class TaskSpec:
     results: ResultPolicy | None = None  # what becomes of the return value; None: the controller's way
     echo: bool | None = None  # its output also goes to the process's own streams; None: the controller's way
     restartable: bool = False  # its inputs are stored, so that other processes can run it again
+    hooks: Hooks[TaskSnapshot] | None = None  # what is called at its turning points
 
     def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
         """The task's policies, but for those given.
@@ -81,6 +95,7 @@ class TaskFunction(Generic[P, R]):
         result: ResultKind | None = None,
         echo: bool | None = None,
         restartable: bool | None = None,
+        hooks: Hooks[TaskSnapshot] | None = None,
     ) -> TaskFunction[P, R]:
         """The same task with other defaults; what is left out stays.
 
@@ -101,6 +116,7 @@ class TaskFunction(Generic[P, R]):
             results=spec.results if result is None else _checked_result(result),
             echo=spec.echo if echo is None else echo,
             restartable=spec.restartable if restartable is None else restartable,
+            hooks=spec.hooks if hooks is None else checked_hooks(hooks),
         )
         return TaskFunction(spec.function, _checked_restartable(changed))
 
@@ -164,6 +180,19 @@ def _checked_result(result: str) -> ResultPolicy | None:
     if result not in _RESULTS:
         raise ConfigurationError(f'result must be "json" or "memory", got {result!r}')
     return _RESULTS[result]
+
+
+def checked_hooks(hooks: Any) -> Hooks[TaskSnapshot] | None:
+    """Hooks, or None.
+
+    Raises:
+        ConfigurationError: For something else.
+    """
+    if hooks is None:
+        return None
+    from chongming_task.core import hooks as core_hooks  # who has hooks has loaded it
+
+    return core_hooks.checked_hooks("hooks", hooks)
 
 
 def _checked_restartable(spec: TaskSpec) -> TaskSpec:
@@ -243,6 +272,7 @@ def task(
     strict: bool = False,
     echo: bool | None = None,
     restartable: bool = False,
+    hooks: Hooks[TaskSnapshot] | None = None,
 ) -> _Decorator: ...
 def task(
     function: Callable[..., Any] | None = None,
@@ -257,6 +287,7 @@ def task(
     strict: bool = False,
     echo: bool | None = None,
     restartable: bool = False,
+    hooks: Hooks[TaskSnapshot] | None = None,
 ) -> Any:
     """Make a task of a function: give it a name and defaults.
 
@@ -289,6 +320,7 @@ def task(
             The arguments are readable to whoever can read the store: pass no passwords. With them are kept the
             number of attempts, and ``timeout=`` where the submission gave one; all else, such as the back-off, is that
             of the task registered in the process that runs it again.
+        hooks: Functions to call when it starts, succeeds, fails, is retried or cancelled; see :class:`Hooks`.
 
     Raises:
         ConfigurationError: For a value that cannot work.
@@ -314,6 +346,7 @@ def task(
             results=_checked_result(result),
             echo=echo,
             restartable=restartable,
+            hooks=checked_hooks(hooks),
         )
         _checked_restartable(spec)
         if strict:

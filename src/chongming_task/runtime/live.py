@@ -17,6 +17,7 @@ from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
 
 if TYPE_CHECKING:
+    from chongming_task.core.hooks import Hooks
     from chongming_task.runtime.live_run import LiveRun
 
 __all__ = ["LiveTask", "NoWork", "Waiter", "Work"]
@@ -81,6 +82,7 @@ class LiveTask:
     writers: dict[OutputSource, int] = field(default_factory=dict)  # wrote lately; with their attempts
     output_seq: int = 0  # lines written so far, those that were left out included
     waiters: list[Waiter] = field(default_factory=list)
+    hooks: tuple[Hooks[TaskSnapshot], ...] = ()  # its task's, then its pipeline's
     member: tuple[LiveRun, int] | None = None  # the pipeline run it belongs to, and which of its nodes
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.core.graph import BAD, JoinMode, RunGraph, Tally
 from chongming_task.core.policies import RetryPolicy
@@ -17,6 +17,9 @@ from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.ready_queue import Limit
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.runtime.upstream import Gathered, Upstream
+
+if TYPE_CHECKING:
+    from chongming_task.core.hooks import Hooks
 
 __all__ = ["ACTOR", "FAILURES", "ConditionFalse", "Fan", "FanPlan", "LiveRun", "NodePlan", "RunWaiter"]
 
@@ -130,6 +133,7 @@ class LiveRun:
         self.failing: set[int] = set()  # nodes whose condition or items could not be had
         self.tickets: dict[int, object] = {}  # nodes whose condition or items are being asked for
         self.waiters: list[RunWaiter] = []
+        self.hooks: tuple[Hooks[Any], ...] = ()  # each called with the run as its caller sees it
         self.status = PipelineRunStatus.PENDING  # published
         self._drafted = PipelineRunStatus.PENDING
         self._recipes = [(live.work, live.policy) for live in self.nodes]
@@ -284,7 +288,7 @@ class LiveRun:
         found = []
         for made in tasks:
             live = stored.pop(made.snapshot.node, made)
-            live.work, live.policy = made.work, made.policy
+            live.work, live.policy, live.hooks = made.work, made.policy, made.hooks
             live.needs = made.needs if fan.slots is None else (*made.needs, fan.slots)
             live.member = (self, node)
             found.append(live)

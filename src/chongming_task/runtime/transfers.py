@@ -162,7 +162,7 @@ def _go_on() -> None:
 
 
 def _equip(live: LiveTask, found: LiveTask) -> None:
-    live.work, live.policy, live.needs = found.work, found.policy, found.needs
+    live.work, live.policy, live.needs, live.hooks = found.work, found.policy, found.needs, found.hooks
 
 
 def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
