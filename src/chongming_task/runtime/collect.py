@@ -7,6 +7,7 @@ import logging
 from chongming_task.core.ports import OutputWritten
 from chongming_task.core.records import OutputLine
 from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.task_log import fields_of
 
 __all__ = ["collect"]
 
@@ -37,7 +38,9 @@ def collect(live: LiveTask, news: OutputWritten | None = None) -> tuple[list[Out
         try:
             batch = source.take()
         except Exception:  # an executor's fault is not the record's: what it holds stays where it is
-            _logger.exception("the engine could not read the output of %s", live.draft.task_id)
+            _logger.exception(
+                "the engine could not read the output of %s", live.draft.task_id, extra=fields_of(live.draft)
+            )
             batch = None
         if batch is not None:
             task_id, attempt = live.draft.task_id, live.writers[source]

@@ -40,6 +40,7 @@ from chongming_task.runtime.pulse import PULSE_TIMER, Pulse
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.reports import Reports
 from chongming_task.runtime.supervisor import Supervisor
+from chongming_task.runtime.task_log import fields_of
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.transfers import Transfers
 from chongming_task.runtime.unhappy import UNHAPPY
@@ -244,7 +245,7 @@ class Engine:
         except TaskError as refused:
             return Answer(task_id, refused)
         except Exception as error:  # a fault of ours: told to whoever waits, who would wait for ever
-            _logger.exception("the engine could not apply %s", trigger)
+            _logger.exception("the engine could not apply %s", trigger, extra=fields_of(live.draft))
             return Answer(task_id, TaskError(f"the engine could not do that: {error!r}"))
 
     def _apply_asked(self, live: LiveTask, trigger: Trigger) -> bool:
@@ -283,7 +284,7 @@ class Engine:
             try:
                 self.apply(live, Dispatched())
             except Exception:  # as with messages
-                _logger.exception("the engine could not start %s", task_id)
+                _logger.exception("the engine could not start %s", task_id, extra=fields_of(live.draft))
             finally:
                 if not live.draft.live:
                     self.ready.release(task_id)

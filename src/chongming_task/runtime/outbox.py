@@ -15,6 +15,7 @@ from chongming_task.runtime.bus import Bus
 from chongming_task.runtime.journal import Journal
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.supervisor import Supervisor
+from chongming_task.runtime.task_log import fields_of
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.unhappy import warn_of
 
@@ -99,7 +100,8 @@ class Outbox:
             try:
                 self._supervisor.perform(live, attempt, effect)
             except Exception:  # an executor's fault must not end the engine
-                _logger.exception("the engine could not perform %s on %s", effect, live.snapshot.task_id)
+                task = live.snapshot
+                _logger.exception("the engine could not perform %s on %s", effect, task.task_id, extra=fields_of(task))
         for answer in answers:
             try:
                 answer(fenced)

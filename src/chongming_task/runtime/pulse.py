@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chongming_task.core.triggers import Timer
 from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.task_log import fields_of
 
 if TYPE_CHECKING:
     from chongming_task.runtime.engine import Engine
@@ -82,5 +83,7 @@ def _last_checkpoint(live: LiveTask) -> float | None:
     try:
         return None if live.execution is None else live.execution.last_checkpoint
     except Exception:  # an executor's fault must not keep the others from being looked at
-        _logger.exception("the engine could not read the last checkpoint of %s", live.draft.task_id)
+        _logger.exception(
+            "the engine could not read the last checkpoint of %s", live.draft.task_id, extra=fields_of(live.draft)
+        )
         return None

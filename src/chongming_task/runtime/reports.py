@@ -13,6 +13,7 @@ from chongming_task.core.triggers import Ended, Held, Now, Started, Timer
 from chongming_task.runtime.collect import collect
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.supervisor import PROGRESS_SECONDS
+from chongming_task.runtime.task_log import fields_of
 
 if TYPE_CHECKING:
     from chongming_task.runtime.engine import Engine
@@ -87,7 +88,9 @@ class Reports:
         try:
             found = None if execution is None else execution.progress
         except Exception:  # an executor's fault must not swallow the report that comes with it
-            _logger.exception("the engine could not read the progress of %s", live.draft.task_id)
+            _logger.exception(
+                "the engine could not read the progress of %s", live.draft.task_id, extra=fields_of(live.draft)
+            )
             return
         if found is None or found.says_the_same(live.draft.progress):
             return

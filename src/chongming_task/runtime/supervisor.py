@@ -13,6 +13,7 @@ from chongming_task.core.ports import AttemptRequest, Clock, Deliver, Executor, 
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Elapsed, Ended, Timer
 from chongming_task.runtime.live import LiveTask, Work
+from chongming_task.runtime.task_log import fields_of
 from chongming_task.runtime.timers import Timers
 
 __all__ = ["PROGRESS_SECONDS", "Supervisor"]
@@ -108,7 +109,7 @@ class Supervisor:
                 request, deliver = self.surround(request, deliver)
             live.execution = self.executor.launch(request, deliver)
         except Exception as error:  # no worker could be had: the attempt failed, the engine goes on
-            _logger.exception("could not launch %s", live.draft.task_id)
+            _logger.exception("could not launch %s", live.draft.task_id, extra=fields_of(live.draft))
             failure = describe_exception(error, retryable=True)
             deliver(Ended(effect.attempt, failure=failure))
         self.time_limits(live)

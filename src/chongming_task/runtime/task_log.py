@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LOGGER_NAME", "TaskLog", "text_of"]
+if TYPE_CHECKING:
+    from chongming_task.core.records import TaskSnapshot
+
+__all__ = ["LOGGER_NAME", "TaskLog", "fields_of", "text_of"]
 
 LOGGER_NAME = "chongming_task.task"
 
@@ -50,6 +53,16 @@ class TaskLog(logging.LoggerAdapter[logging.Logger]):
             exc_info = sys.exc_info()
         record = self.logger.makeRecord(LOGGER_NAME, level, "", 0, msg, args, exc_info or None)
         self._unheard(level, text_of(record))
+
+
+def fields_of(task: TaskSnapshot) -> dict[str, Any]:
+    """What our own log records about a task carry, as ``extra``: the same as those that are made in it."""
+    return {
+        "task_id": task.task_id,
+        "task_name": task.name,
+        "attempt": task.attempt,
+        "pipeline_run_id": task.pipeline_run_id,
+    }
 
 
 def text_of(record: logging.LogRecord) -> str:

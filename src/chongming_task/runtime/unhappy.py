@@ -8,7 +8,7 @@ from chongming_task.core.failures import Failure
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.runtime.place import in_kernel
-from chongming_task.runtime.task_log import LOGGER_NAME
+from chongming_task.runtime.task_log import LOGGER_NAME, fields_of
 
 __all__ = ["UNHAPPY", "warn_of"]
 
@@ -34,12 +34,7 @@ def warn_of(task: TaskSnapshot) -> None:
             "failed" if task.status is TaskStatus.FAILED else "was lost",
             _first_line(task.failure),
             task.task_id,
-            extra={
-                "task_id": task.task_id,
-                "task_name": task.name,
-                "attempt": task.attempt,
-                "pipeline_run_id": task.pipeline_run_id,
-            },
+            extra=fields_of(task),
         )
     except Exception:  # a log handler's fault, and the way to report it is the one that is broken
         pass
