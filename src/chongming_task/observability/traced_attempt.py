@@ -9,7 +9,7 @@ from typing import Any
 
 from chongming_task.core.ports import AttemptRequest, Deliver, Report
 from chongming_task.core.triggers import Ended, Started
-from chongming_task.observability.tracing import AttemptSpan, Tracing
+from chongming_task.observability.tracing import AttemptSpan, Tracing, attempted
 
 __all__ = ["in_its_span"]
 
@@ -63,11 +63,29 @@ class _There:
 def _inside(enter: Enter | None, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     if enter is None:
         return target(*args, **kwargs)
-    with enter():
+    leave = _entered(enter)
+    try:
         value = target(*args, **kwargs)
+    finally:
+        leave()
     return _awaited_inside(enter, value) if inspect.iscoroutine(value) else value
 
 
 async def _awaited_inside(enter: Enter, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    with enter():
+    leave = _entered(enter)
+    try:
         return await coroutine
+    finally:
+        leave()
+
+
+def _entered(enter: Enter) -> Callable[[], object]:
+    """Make a span current; returns what ends that. What the tracer raises on the way is no fault of the task."""
+
+    def make() -> AbstractContextManager[Any]:
+        block = enter()
+        block.__enter__()
+        return block
+
+    block = attempted("make a span current", make)
+    return lambda: block is not None and attempted("leave a span", lambda: block.__exit__(None, None, None))

@@ -22,7 +22,7 @@ from chongming_task.core.states import RequestedAction, TaskStatus
 from chongming_task.core.telemetry import Span, Tracer
 from chongming_task.observability.listener import Listener, Subscribe
 
-__all__ = ["AttemptSpan", "Origin", "Tracing"]
+__all__ = ["AttemptSpan", "Origin", "Tracing", "attempted"]
 
 _logger = logging.getLogger("chongming_task.tracing")
 
@@ -69,13 +69,13 @@ class Tracing:
         for attempt in attempts:
             attempt.end(str(TaskStatus.LOST), _GIVEN_UP)
         for run in runs:
-            _try("end a span", partial(run.end, {}, _GIVEN_UP))
+            attempted("end a span", partial(run.end, {}, _GIVEN_UP))
 
     # where the work is submitted, and done
 
     def origin(self, name: str) -> Origin:
         """Note what is current here, for a record that is submitted now."""
-        return Origin(name, _try("tell what is current", self.tracer.current))
+        return Origin(name, attempted("tell what is current", self.tracer.current))
 
     def attempt(self, request: AttemptRequest) -> AttemptSpan:
         """The span of an attempt, not begun yet."""
@@ -132,7 +132,7 @@ class Tracing:
             run = self._runs.pop(run_id, None)
         if run is not None:
             failure = _RUN_FAILED if status is PipelineRunStatus.FAILED else None
-            _try("end a span", lambda: run.end({"chongming.pipeline_run.status": str(status)}, failure))
+            attempted("end a span", lambda: run.end({"chongming.pipeline_run.status": str(status)}, failure))
 
     def _lost(self, task_id: str) -> None:
         """A worker was given up: its span ends here, whatever it goes on to do."""
@@ -170,7 +170,7 @@ class AttemptSpan:
             if self._begun:
                 return self.span
             self._begun = True
-            self.span = _try("start a span", self._start)
+            self.span = attempted("start a span", self._start)
         if self.span is not None:
             self._tracing.opened(self._key, self)
         return self.span
@@ -188,7 +188,7 @@ class AttemptSpan:
         if failure is not None:
             attributes["chongming.task.failure_kind"] = str(failure.kind)
         error = None if failure is None or failure.kind is FailureKind.CANCELLED else failure
-        _try("end a span", lambda: span.end(attributes, error))
+        attempted("end a span", lambda: span.end(attributes, error))
 
     def told_end(self, failure: Failure | None) -> None:
         """End it as its worker says."""
@@ -223,7 +223,7 @@ def _attributes(request: AttemptRequest, executor: str) -> Mapping[str, Any]:
     return found
 
 
-def _try(what: str, call: Callable[[], Any]) -> Any:
+def attempted(what: str, call: Callable[[], Any]) -> Any:
     """What a tracer gives; None when it raises, which is its own fault and costs no task anything."""
     try:
         return call()

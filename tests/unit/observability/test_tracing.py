@@ -1,0 +1,169 @@
+"""A span for every attempt: where it hangs, when it ends, and how."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from chongming_task import Controller, Pipeline, RetryPolicy, current_context
+
+
+@pytest.fixture
+def controller(tracer):
+    with Controller(tracer=tracer) as made:
+        yield made
+
+
+def test_a_span_hangs_on_what_was_current_at_submission(controller, tracer):
+    """Not on what is current in the worker."""
+    outer = tracer.start("outer", parent=None, links=(), attributes={})
+    with outer.use():
+        handle = controller.submit(pow, 2, 3, name="eight")
+    assert handle.result() == 8
+    span = tracer.spans[1]
+    assert (span.name, span.parent, span.ends, span.failure) == ("pow", outer, 1, None)
+    assert span.attributes == {
+        "chongming.task.id": handle.id,
+        "chongming.task.name": "eight",
+        "chongming.task.attempt": 1,
+        "chongming.task.executor": "thread",
+        "chongming.task.status": "succeeded",
+    }
+
+
+@pytest.mark.parametrize("executor", ["thread", "inline"])
+def test_the_span_is_current_in_the_task(tracer, executor):
+    """And nothing of it is left in the thread."""
+    with Controller(tracer=tracer, executor=executor) as controller:
+        assert controller.submit(tracer.current).result is not None
+        found = []
+        controller.submit(lambda: found.append(tracer.current())).result()
+    assert found == [tracer.spans[1]]
+    assert tracer.current() is None
+
+
+def test_the_span_is_current_in_a_coroutine(controller, tracer):
+    """Also after it has waited."""
+    found = []
+
+    async def look():
+        await asyncio.sleep(0)
+        found.append(tracer.current())
+
+    controller.submit(look).result()
+    assert found == tracer.spans
+
+
+def test_a_retry_is_linked_to_the_attempt_before(controller, tracer):
+    """Same parent, and one span after the other."""
+
+    def third_time():
+        if current_context().attempt < 3:
+            raise ValueError("not yet")
+
+    controller.submit(third_time, retry=RetryPolicy(max_attempts=3, backoff="none")).result()
+    first, second, third = tracer.spans
+    assert [tuple(span.links) for span in tracer.spans] == [(), (first,), (second,)]
+    assert [span.attributes["chongming.task.status"] for span in tracer.spans] == ["failed", "failed", "succeeded"]
+    assert first.failure.message == "not yet"
+    assert third.failure is None
+    assert first.attributes["chongming.task.failure_kind"] == "exception"
+
+
+@pytest.mark.parametrize(("verb", "status"), [("stop", "stopped"), ("cancel", "cancelled")])
+def test_what_was_asked_for_is_no_error(rig, tracer, verb, status):
+    """A stop or a cancel ends the span, and says so."""
+    handle, worker = rig.running()
+    getattr(handle, verb)(wait=False) if verb == "stop" else handle.cancel(wait=False)
+    rig.settle()
+    worker.checkpoint()
+    rig.settle()
+    assert handle.status == status
+    assert tracer.spans[0].attributes["chongming.task.status"] == status
+    assert tracer.spans[0].failure is None
+    assert tracer.spans[0].ends == 1
+
+
+def test_an_attempt_that_never_began_has_no_span(rig, tracer):
+    """Stopped while its worker had not taken it."""
+    handle = rig.submit()
+    handle.stop(wait=False)
+    rig.worker(handle).checkpoint()
+    rig.settle()
+    assert handle.status == "stopped"
+    assert tracer.spans == []
+
+
+def test_a_lost_attempt_ends_its_span_once(rig, tracer):
+    """When it is given up; what its thread does later changes nothing."""
+    handle, worker = rig.running()
+    handle.stop(wait=False, timeout=1)
+    rig.advance(30)
+    assert handle.status == "lost"
+    span = tracer.spans[0]
+    assert (span.ends, span.attributes["chongming.task.status"]) == (1, "lost")
+    worker.finish()
+    rig.settle()
+    assert (span.ends, span.attributes["chongming.task.status"]) == (1, "lost")
+
+
+def test_nodes_hang_on_their_run(controller, tracer):
+    """And the run on what was current when it was started; a map's tasks as well."""
+    outer = tracer.start("outer", parent=None, links=(), attributes={})
+    pipeline = Pipeline("nightly")
+    numbers = pipeline.add(lambda: [1, 2], name="numbers")
+    pipeline.map(abs, numbers, name="each")
+    with outer.use():
+        run = pipeline.submit(controller)
+    run.wait(10)
+    controller.close()
+    run_span = next(span for span in tracer.spans if span.name == "nightly")
+    nodes = [span for span in tracer.spans if span not in (outer, run_span)]
+    assert run_span.parent is outer
+    assert {span.parent for span in nodes} == {run_span}
+    assert {span.attributes["chongming.task.name"] for span in nodes} >= {"numbers", "each[0]", "each[1]"}
+    assert run_span.attributes["chongming.pipeline_run.status"] == "succeeded"
+    assert [span.ends for span in tracer.spans] == [0] + [1] * (len(tracer.spans) - 1)
+
+
+def test_a_failed_run_is_an_error(controller, tracer):
+    """Its span says so."""
+    pipeline = Pipeline("doomed")
+    pipeline.add(lambda: 1 / 0, name="divide")
+    pipeline.submit(controller).wait(10)
+    controller.close()
+    run_span = next(span for span in tracer.spans if span.name == "doomed")
+    assert run_span.attributes["chongming.pipeline_run.status"] == "failed"
+    assert run_span.failure is not None
+
+
+@pytest.mark.parametrize("method", ["current", "start"])
+def test_a_tracer_that_raises_costs_the_span_only(tracer, caplog, method):
+    """The task runs; the log tells."""
+
+    def broken(*args, **kwargs):
+        raise OSError("no collector")
+
+    setattr(tracer, method, broken)
+    with Controller(tracer=tracer) as controller:
+        assert controller.submit(pow, 2, 3).result() == 8
+    assert "the tracer could not" in caplog.text
+
+
+def test_a_span_that_will_not_end_costs_no_result(tracer, caplog, monkeypatch):
+    """Nor does it end twice."""
+    monkeypatch.setattr("tests.unit.observability.conftest.MemorySpan.end", lambda *args: 1 / 0, raising=True)
+    with Controller(tracer=tracer) as controller:
+        assert controller.submit(pow, 2, 3).result() == 8
+
+
+def test_spans_begin_on_no_thread_of_the_engine(controller, tracer):
+    """A tracer is somebody else's code."""
+    threads = set()
+    start = tracer.start
+    tracer.start = lambda *args, **kwargs: threads.add(threading.current_thread().name) or start(*args, **kwargs)
+    controller.submit(pow, 2, 3).result()
+    assert all(name.startswith("chongming-worker") for name in threads)
+    assert threads
