@@ -21,8 +21,8 @@ NO_TAGS: Tags = MappingProxyType({})
 class MetricsSink(Protocol):
     """Takes numbers. Called by one thread a controller, which no task and no caller waits for.
 
-    Names carry their unit, as ``chongming_queue_wait_seconds`` does. The tags of one name are always the same ones, with
-    few different values.
+    Names carry their unit, as ``chongming_queue_wait_seconds`` does. A name always comes with the same tags, and those
+    have few different values.
     """
 
     def incr(self, name: str, value: float = 1, tags: Tags = NO_TAGS) -> None:
