@@ -138,6 +138,13 @@ def test_baggage_comes_along(tracer):
         assert controller.submit(lambda: baggage.get_baggage("tenant")).result() is None
 
 
+def test_what_has_no_parent_is_a_root_wherever_it_is_started(tracer, provider, spans):
+    """What is current in a worker says nothing of where its task came from."""
+    with provider.get_tracer("app").start_as_current_span("somebody else's"):
+        tracer.start("root", parent=None, links=(), attributes={}).end({})
+    assert spans("root")[0].parent is None
+
+
 def test_without_an_sdk_tasks_run():
     """The API alone records nothing."""
     with Controller(tracer=OpenTelemetryTracer()) as controller:

@@ -48,4 +48,6 @@ def test_the_base_package_depends_on_nothing(wheel):
     metadata = message_from_bytes(archive.read(name))
     required = metadata.get_all("Requires-Dist", [])
     assert [line for line in required if "extra ==" not in line] == []
-    assert set(metadata.get_all("Provides-Extra")) == {"notebook", "parquet", "postgres", "process", "tqdm", "all"}
+    assert set(metadata.get_all("Provides-Extra")) == {
+        "all", "notebook", "opentelemetry", "parquet", "postgres", "process", "prometheus", "tqdm",
+    }  # fmt: skip

@@ -51,6 +51,7 @@ class Listener:
     def __init__(self, subscribe: Subscribe, hear: Callable[[Event], None], types: tuple[type[Event], ...]) -> None:
         self._hear = hear
         self._wanted = (*types, _Errand)
+        self._finished = False
         self._subscription = subscribe(self._take, lambda event: isinstance(event, self._wanted))
 
     def _take(self, event: Event) -> None:
@@ -60,13 +61,17 @@ class Listener:
             self._hear(event)
 
     def post(self, call: Callable[[], None], *, droppable: bool = False) -> None:
-        """Have ``call`` called on the thread, after what was told before."""
+        """Have ``call`` called on the thread, after what was told before; once it is finished, not at all."""
+        if self._finished:
+            return
         kind = _Trifle if droppable else _Errand
         self._subscription.offer([kind(event_id="", at=_NEVER, task_id="", call=call)])
 
     def finish(self, seconds: float) -> None:
-        """Wait until everything has been told, but not for long; then close."""
-        told = threading.Event()
-        self.post(told.set)
-        told.wait(seconds)
-        self._subscription.close()
+        """Wait until everything has been told, but not for long; then close. Idempotent."""
+        if not self._finished:
+            told = threading.Event()
+            self.post(told.set)
+            self._finished = True
+            told.wait(seconds)
+            self._subscription.close()

@@ -168,12 +168,11 @@ class MetricsRecorder:
         return found
 
     def _moved(self, task: _Open, event: TaskStatusChanged) -> None:
-        before, after, at = event.from_status, event.to_status, event.at
+        after, at = event.to_status, event.at
         if after is S.QUEUED:
             task.queued_at = at
         elif after is S.STARTING and task.queued_at is not None:
             self._observe("chongming_queue_wait_seconds", task.queued_at, at, task=task.task)
-        if before is S.QUEUED:
             task.queued_at = None
         if after is S.STOPPING:
             task.asked_at = task.asked_at or at

@@ -30,7 +30,7 @@ def formatted(**fields):
     """A record through the formatter, as it comes back from JSON."""
     line = JsonFormatter().format(logging.makeLogRecord(fields))
     assert len(line.splitlines()) == 1
-    return json.loads(line)
+    return json.loads(line, parse_constant=pytest.fail)  # NaN is no JSON
 
 
 def speak():

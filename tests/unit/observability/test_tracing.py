@@ -109,6 +109,31 @@ def test_a_lost_attempt_ends_its_span_once(rig, tracer):
     assert (span.ends, span.attributes["chongming.task.status"]) == (1, "lost")
 
 
+def test_an_attempt_that_a_reset_forgets_ends_its_span(rig, tracer):
+    """When the next attempt of that number begins; the old worker changes nothing any more."""
+    handle, worker = rig.running()
+    handle.force_transition("failed", reason="it hangs", actor="ana")
+    handle.reset(confirm=True, force=True)
+    handle.start()
+    rig.settle()
+    rig.worker(handle).begin()
+    rig.settle()
+    first, second = tracer.spans
+    assert (first.attributes["chongming.task.status"], first.ends, second.ends) == ("lost", 1, 0)
+    worker.checkpoint()
+    rig.worker(handle).finish()
+    rig.settle()
+    assert (first.ends, second.ends) == (1, 1)
+    assert second.attributes["chongming.task.status"] == "succeeded"
+
+
+def test_spans_that_are_open_at_the_end_are_ended(rig, tracer):
+    """A controller that is closed leaves none behind."""
+    rig.running()
+    rig.controller._observers.finish()
+    assert [span.ends for span in tracer.spans] == [1]
+
+
 def test_nodes_hang_on_their_run(controller, tracer):
     """And the run on what was current when it was started; a map's tasks as well."""
     outer = tracer.start("outer", parent=None, links=(), attributes={})
