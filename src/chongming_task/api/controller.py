@@ -43,6 +43,7 @@ from chongming_task.runtime.steward import Steward
 from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
+    from chongming_task.api.aio import AsyncController
     from chongming_task.api.hooks import HookCaller
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.records import TaskSnapshot
@@ -383,6 +384,13 @@ class Controller(Steering, Queries, Recovery, RunStarting):
             return TaskHandle[Any](self, live).result(timeout)
         return self._values.of(self._link.snapshot(wanted))
 
+    @property
+    def aio(self) -> AsyncController:
+        """Every verb, wait and question, awaitable: ``await controller.aio.stop(handle)``."""
+        from chongming_task.api.aio import AsyncController  # 50 ms for asyncio, that only coroutines pay for
+
+        return AsyncController(self)
+
     # wait and end
 
     def wait_all(self, timeout: float | None = None) -> None:
@@ -456,6 +464,13 @@ class Controller(Steering, Queries, Recovery, RunStarting):
                 self.wait_all()
         finally:
             self.close()
+
+    async def __aenter__(self) -> Controller:
+        """Enter the block, in a coroutine."""
+        return self.__enter__()
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self.aio.__aexit__(*exc)
 
     def _call_hooks(self) -> HookCaller:
         """Who calls hooks; comes with the first ones."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from collections.abc import Callable, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from chongming_task.api.seconds import patience_of
 from chongming_task.core.failures import Failure
@@ -130,7 +130,7 @@ class TaskHandle(Generic[R]):
             ConfigurationError: For a timeout that is no number of seconds, or negative.
         """
         if not self._wait_until(lambda task: task.is_terminal, timeout):
-            raise TimeoutError(f"{self.name!r} has not ended {_within(timeout)}: it is {self.status}")
+            raise self._late(timeout)
         return self.status
 
     def wait_for(self, *statuses: TaskStatus | str, timeout: float | None = None) -> TaskStatus:
@@ -147,11 +147,19 @@ class TaskHandle(Generic[R]):
             TimeoutError: When neither is so by then; it goes on.
             ConfigurationError: For a status that does not exist.
         """
-        wanted = {status_of(status) for status in statuses} | TERMINAL
-        if not self._wait_until(lambda task: task.status in wanted, timeout):
-            names = " or ".join(str(status) for status in statuses)
-            raise TimeoutError(f"{self.name!r} is not {names} {_within(timeout)}: it is {self.status}")
+        if not self._wait_until(self._is_in(statuses), timeout):
+            raise self._late(timeout, statuses)
         return self.status
+
+    @staticmethod
+    def _is_in(statuses: Iterable[TaskStatus | str]) -> Callable[[TaskSnapshot], bool]:
+        wanted = {status_of(status) for status in statuses} | TERMINAL
+        return lambda task: task.status in wanted
+
+    def _late(self, timeout: float | None, statuses: Iterable[TaskStatus | str] = ()) -> TimeoutError:
+        names = " or ".join(str(status) for status in statuses)
+        said = f"is not {names}" if names else "has not ended"
+        return TimeoutError(f"{self.name!r} {said} {_within(timeout)}: it is {self.status}")
 
     def _wait_until(self, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
         return self._controller._link.wait_until(self._live, satisfied, patience_of(timeout))
@@ -171,7 +179,16 @@ class TaskHandle(Generic[R]):
             ResultUnavailable: When it succeeded, but its value cannot be had here.
         """
         self.wait(timeout)
+        return self._value()
+
+    def _value(self) -> R:
         return cast(R, self._controller._values.of(self.snapshot, self._live.error, self._live.traceback))
+
+    def __await__(self) -> Generator[Any, None, R]:
+        """Wait for the value in a coroutine, as :meth:`result`; cancelling that leaves the task alone."""
+        from chongming_task.api.aio import result_of  # 50 ms for asyncio, that only coroutines pay for
+
+        return result_of(self).__await__()
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """Wait for its end, and return what :meth:`result` would raise; None when it succeeded.
@@ -185,7 +202,7 @@ class TaskHandle(Generic[R]):
         if self.wait(timeout) is TaskStatus.SUCCEEDED:
             return None
         try:
-            self._controller._values.of(self.snapshot, self._live.error, self._live.traceback)
+            self._value()
         except Exception as error:  # the answer
             return error
         return None  # it was retried meanwhile, and succeeded

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.pipeline import Node
 from chongming_task.api.pipeline_checks import unknown_node
 from chongming_task.api.seconds import patience_of, seconds_of
-from chongming_task.api.steering import asked
+from chongming_task.api.steering import asked, grace_of
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.rules import KILL_SECONDS
 from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
@@ -25,6 +23,7 @@ from chongming_task.runtime.live_run import LiveRun, RunWaiter
 if TYPE_CHECKING:
     import pandas as pd
 
+    from chongming_task.api.aio import AsyncRun
     from chongming_task.api.controller import Controller
 
 __all__ = ["PipelineRun", "RunSummary"]
@@ -174,8 +173,11 @@ class PipelineRun:
             TimeoutError: When it has not ended by then; it goes on.
         """
         if not self._wait_until(lambda status: status.is_terminal, patience_of(timeout)):
-            raise TimeoutError(f"{self!r} has not ended {_within(timeout)}")
+            raise self._late(timeout)
         return self.status
+
+    def _late(self, timeout: float | None) -> TimeoutError:
+        return TimeoutError(f"{self!r} has not ended {_within(timeout)}")
 
     def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
         event = threading.Event()
@@ -189,25 +191,16 @@ class PipelineRun:
 
     def __await__(self) -> Generator[Any, None, PipelineRunStatus]:
         """Wait in a coroutine; cancelling that leaves the run alone."""
-        return self._awaited().__await__()
+        from chongming_task.api.aio import run_ended  # 50 ms for asyncio, that only coroutines pay for
 
-    async def _awaited(self) -> PipelineRunStatus:
-        import asyncio  # 50 ms that only coroutines pay for
+        return run_ended(self).__await__()
 
-        loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
+    @property
+    def aio(self) -> AsyncRun:
+        """Its waits and verbs, awaitable: ``await run.aio.stop()``."""
+        from chongming_task.api.aio import AsyncRun  # as above
 
-        def wake() -> None:
-            with suppress(RuntimeError):  # the loop was closed, and nobody waits in it
-                loop.call_soon_threadsafe(ended.set)
-
-        waiter = RunWaiter(lambda status: status.is_terminal, wake)
-        if self._run.subscribe(waiter):
-            try:
-                await ended.wait()
-            finally:
-                self._run.unsubscribe(waiter)
-        return self.status
+        return AsyncRun(self)
 
     # verbs
 
@@ -229,9 +222,19 @@ class PipelineRun:
             True when nothing runs any more; False when that is not confirmed, or the run has ended.
         """
         window = seconds_of("timeout", timeout)
-        self._ask(asked(Verb.PAUSE, actor, reason, window=window))
+        return self._hold(asked(Verb.PAUSE, actor, reason, window=window), wait)
+
+    def _hold(self, verb: Asked, wait: bool) -> bool:
+        self._ask(verb)
         if wait and not self._asks_itself():
-            self._wait_until(lambda status: status is PipelineRunStatus.PAUSED or status.is_terminal, window)
+            self._wait_until(self._is_decided, verb.window)
+        return self._is_held()
+
+    @staticmethod
+    def _is_decided(status: PipelineRunStatus) -> bool:
+        return status is PipelineRunStatus.PAUSED or status.is_terminal
+
+    def _is_held(self) -> bool:
         return self.status is PipelineRunStatus.PAUSED
 
     def resume(self, *, reason: str | None = None, actor: str = "user") -> bool:
@@ -265,8 +268,10 @@ class PipelineRun:
     def _end(self, verb: Asked, wait: bool) -> bool:
         self._ask(verb)
         if wait and not self._asks_itself():
-            patience = (verb.window if verb.graceful else 0.0) + 2 * KILL_SECONDS
-            self._wait_until(lambda status: status.is_terminal, patience)
+            self._wait_until(lambda status: status.is_terminal, grace_of(verb))
+        return self._has_ended_well()
+
+    def _has_ended_well(self) -> bool:
         return self.done() and not self._run.counts().get(S.LOST)
 
     def _asks_itself(self) -> bool:

@@ -23,7 +23,7 @@ from chongming_task.runtime.engine import Answer
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
 
-__all__ = ["Steering", "asked"]
+__all__ = ["Steering", "asked", "grace_of", "has_ended", "is_decided"]
 
 S = TaskStatus
 _MAY_RUN = frozenset({Verb.START, Verb.RESUME, Verb.RETRY})
@@ -46,6 +46,21 @@ def _verb(name: str) -> Verb:
 def asked(verb: Verb, actor: str, reason: str | None, **options: Any) -> Asked:
     """A caller's verb, with words that are safe to store."""
     return Asked(verb, _text("actor", actor), None if reason is None else _text("reason", reason), **options)
+
+
+def grace_of(asked: Asked) -> float:
+    """How long whoever waits for a verb to come true is patient: its own window, and the time to act on it."""
+    return (asked.window if asked.graceful else 0.0) + (1 if asked.verb is Verb.PAUSE else 2) * KILL_SECONDS
+
+
+def has_ended(task: TaskSnapshot) -> bool:
+    """Whether there is nothing more to wait for: of a stop."""
+    return task.is_terminal
+
+
+def is_decided(task: TaskSnapshot) -> bool:
+    """The same, of a pause."""
+    return task.status is not S.PAUSING
 
 
 class Steering:
@@ -153,9 +168,11 @@ class Steering:
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
         if not self._do(task_id, asked):
             return False
-        if wait and task_id != running_task_id():  # a task that stops itself must not wait for itself
-            patience = (asked.window if asked.graceful else 0.0) + 2 * KILL_SECONDS
-            self._wait_for(task_id, lambda task: task.is_terminal, patience)
+        if wait:
+            self._wait_for(task_id, has_ended, grace_of(asked))
+        return self._has_ended_well(task_id)
+
+    def _has_ended_well(self, task_id: str) -> bool:
         status = self._link.snapshot(task_id).status
         return status in TERMINAL and status is not S.LOST
 
@@ -185,12 +202,18 @@ class Steering:
         Raises:
             InvalidTransition: When it is pending, blocked, stopping or has ended.
         """
-        record, window = id_of(task_id), seconds_of("timeout", timeout)
-        if not self._do(record, asked(Verb.PAUSE, actor, reason, window=window)):
+        window = seconds_of("timeout", timeout)
+        return self._hold(id_of(task_id), asked(Verb.PAUSE, actor, reason, window=window), wait)
+
+    def _hold(self, task_id: str, asked: Asked, wait: bool) -> bool:
+        if not self._do(task_id, asked):
             return False
-        if wait and record != running_task_id():
-            self._wait_for(record, lambda task: task.status is not S.PAUSING, window + KILL_SECONDS)
-        return self._link.snapshot(record).status is S.PAUSED
+        if wait:
+            self._wait_for(task_id, is_decided, grace_of(asked))
+        return self._is_held(task_id)
+
+    def _is_held(self, task_id: str) -> bool:
+        return self._link.snapshot(task_id).status is S.PAUSED
 
     def resume(self, task_id: str | TaskHandle[Any], *, reason: str | None = None, actor: str = "user") -> bool:
         """Let a paused record go on, or withdraw a pause that has not come true.
@@ -314,6 +337,8 @@ class Steering:
         self._link.engine.ask([id_of(each) for each in task_ids], asked(wanted, actor, reason, **options), done)
 
     def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
+        if task_id == running_task_id():  # a task that stops itself must not wait for itself
+            return
         live = self._link.find(task_id)
         if live is not None:
             self._link.wait_until(live, satisfied, timeout)

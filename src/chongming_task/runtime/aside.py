@@ -53,6 +53,7 @@ class Aside:
                 work()
             except BaseException:  # what a caller's code raises is caught before; this is a fault of ours
                 _logger.exception("work beside the engine failed")
+            del work  # a thread that waits keeps nothing alive
 
     def _next(self) -> Callable[[], None] | None:
         with self._lock:

@@ -123,6 +123,7 @@ class Subscription:
                 self._callback(event)
             except BaseException:  # its fault is its own: told in the log, never to the task, and the next event comes
                 _logger.exception("a subscriber raised on %s", type(event).__name__)
+            del event  # while it waits it keeps nothing alive
 
 
 class Narrator(Protocol):

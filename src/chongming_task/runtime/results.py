@@ -23,7 +23,7 @@ from chongming_task.errors import ConfigurationError, ResultInvalid, ResultUnava
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CodecResults", "MemoryResults", "ResultCodec", "checked_codecs", "load_result"]
+__all__ = ["CodecResults", "MemoryResults", "ResultCodec", "checked_codecs", "is_plain", "load_result"]
 
 _REPR_LIMIT = 1_000  # characters of an object's repr in the record
 
@@ -173,6 +173,11 @@ class _Saver:
         }
 
 
+def is_plain(outcome: Any) -> bool:
+    """Whether an outcome is the value itself: nothing has to be read for it."""
+    return not isinstance(outcome, dict) or MARK not in outcome
+
+
 def load_result(outcome: Any, codecs: Sequence[ResultCodec], base: str | None = None) -> Any:
     """The value that an outcome stands for.
 
@@ -184,7 +189,7 @@ def load_result(outcome: Any, codecs: Sequence[ResultCodec], base: str | None = 
     Raises:
         ResultUnavailable: When it cannot be had in this process.
     """
-    if not isinstance(outcome, dict) or MARK not in outcome:
+    if is_plain(outcome):
         return outcome
     return _Loader(codecs, base).load(outcome)
 
