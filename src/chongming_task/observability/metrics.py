@@ -21,6 +21,7 @@ __all__ = ["METRICS", "Metric", "MetricsRecorder"]
 
 S = TaskStatus
 _HOLDS_ATTEMPT = OCCUPIED | {S.PAUSED}
+_OPEN = frozenset(S) - TERMINAL
 _logger = logging.getLogger("chongming_task.metrics")
 
 
@@ -94,6 +95,8 @@ class MetricsRecorder:
         self._told_dropped = 0
         self._open: dict[str, _Open] = {}
         self._counts: Counter[TaskStatus] = Counter()
+        self._stale: set[TaskStatus] = set()  # whose count has changed since it was told
+        self._due = False  # they are about to be told
         self._abandoned: dict[str, int] = {}  # the engine's
         self._failing = False
         self._listener: Listener | None = None
@@ -132,17 +135,16 @@ class MetricsRecorder:
     def finish(self, seconds: float) -> None:
         """Wait until the sink has been told everything, but not for long."""
         if self._listener is not None:
-            self._listener.post(self._count_dropped)
+            self._listener.post(self._catch_up)
             self._listener.finish(seconds)
 
     # on the thread of its own
 
     def _zero(self) -> None:
         """What is not there yet is 0 and not unknown."""
-        for status in S:
-            if status not in TERMINAL:
-                self._tell_open(status)
         self._gauge("chongming_abandoned_threads", 0, controller=self._controller)
+        self._stale |= _OPEN
+        self._catch_up()
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, TaskCreated):
@@ -155,16 +157,17 @@ class MetricsRecorder:
             task.began_at = event.at
             if event.attempt > 1:
                 self._incr("chongming_retries_total", task=task.task)
-        self._count_dropped()
+        if not self._due:
+            assert self._listener is not None
+            self._due = True
+            self._listener.post(self._catch_up)  # after what is waiting now: of a burst only the outcome is told
 
     def _watch(self, task: TaskSnapshot | None, status: TaskStatus) -> _Open | None:
         """Keep a record in sight; None when it is not here any more."""
         if task is None:
             return None
         found = self._open[task.task_id] = _Open(task.spec_name or task.name, status)
-        if status not in TERMINAL:
-            self._counts[status] += 1
-            self._tell_open(status)
+        self._count(status, 1)
         return found
 
     def _moved(self, task: _Open, event: TaskStatusChanged) -> None:
@@ -180,7 +183,9 @@ class MetricsRecorder:
             how = S.FAILED if after is S.RETRY_WAIT else after
             self._observe("chongming_attempt_duration_seconds", task.began_at, at, task=task.task, status=how)
             task.began_at = None
-        self._count(task, after)
+        self._count(task.status, -1)
+        self._count(after, 1)
+        task.status = after
         if after in TERMINAL:
             self._ended(event.task_id, task, at)
 
@@ -190,35 +195,34 @@ class MetricsRecorder:
             self._observe("chongming_stop_latency_seconds", task.asked_at, at, task=task.task, status=task.status)
         del self._open[task_id]
 
-    def _count(self, task: _Open, after: TaskStatus) -> None:
-        before, task.status = task.status, after
-        for status, change in ((before, -1), (after, 1)):
-            if status not in TERMINAL:
-                self._counts[status] += change
-                self._tell_open(status)
+    def _count(self, status: TaskStatus, change: int) -> None:
+        if status in _OPEN:
+            self._counts[status] += change
+            self._stale.add(status)
 
     def _let_go(self, task_id: str) -> None:
         """A record is somebody else's now."""
         task = self._open.pop(task_id, None)
         if task is not None:
-            self._counts[task.status] -= 1
-            self._tell_open(task.status)
+            self._count(task.status, -1)
+            self._catch_up()
 
     def _operated(self, operation: str, seconds: float, failed: bool) -> None:
         self._try(lambda: self._sink.observe("chongming_store_operation_seconds", seconds, {"operation": operation}))
         if failed:
             self._incr("chongming_store_failures_total", operation=operation)
 
-    def _count_dropped(self) -> None:
+    def _catch_up(self) -> None:
+        self._due = False
+        stale, self._stale = self._stale, set()
+        for status in stale:
+            self._gauge("chongming_tasks_open", self._counts[status], controller=self._controller, status=status)
         dropped = self._dropped()
         if dropped > self._told_dropped:
             new, self._told_dropped = dropped - self._told_dropped, dropped
             self._try(lambda: self._sink.incr("chongming_events_dropped_total", new, NO_TAGS))
 
     # telling the sink
-
-    def _tell_open(self, status: TaskStatus) -> None:
-        self._gauge("chongming_tasks_open", self._counts[status], controller=self._controller, status=status)
 
     def _incr(self, name: str, **tags: str) -> None:
         self._try(lambda: self._sink.incr(name, 1, _plain(tags)))

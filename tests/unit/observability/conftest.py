@@ -76,7 +76,7 @@ class MemoryTracer:
 def told(rig: Rig) -> None:
     """Wait until everything that has happened so far has been heard."""
     observers = rig.controller._observers
-    for each in (observers._metrics, observers._tracing):
+    for each in (observers._metrics, observers._tracing) * 2:  # what is heard the first time may have consequences
         if each is not None:
             done = threading.Event()
             each._listener.post(done.set)
