@@ -275,6 +275,7 @@ class AsyncController:
     attempts = _in_thread(Queries.attempts)
     transitions = _in_thread(Queries.transitions)
     output = _in_thread(Queries.output)
+    events = _in_thread(Queries.events)
     waiting_for = _in_thread(Queries.waiting_for)
     prune = _in_thread(Queries.prune)
     can = _in_thread(Steering.can)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from chongming_task.api.health import Health, health_of
@@ -17,6 +17,8 @@ from chongming_task.runtime.bus import Subscription
 from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from chongming_task.api.handle import TaskHandle
     from chongming_task.api.pipeline_run import PipelineRun
     from chongming_task.api.streaming import EventStream
@@ -121,6 +123,47 @@ class Queries:
             self._link.engine.look_at_output(wanted)
             self._link.sync()
         return self._link.store.output(wanted, after, limit)
+
+    def events(
+        self,
+        task_id: str | TaskHandle[Any],
+        since: datetime | str | None = None,
+        types: Iterable[type[Event]] = (),
+    ) -> Iterator[Event]:
+        """What has happened to a record so far, from the store: its changes, attempts, output and newest progress.
+
+        The events are those that :meth:`watch` and :meth:`stream` tell, with the same ids: what was told twice is
+        equal. Heartbeats, earlier progress and what the task emitted are not stored.
+
+        Args:
+            task_id: The record: its id or its handle.
+            since: Only those at that time or later; or only those after the event with that id.
+            types: Only of these classes; default: all.
+
+        Returns:
+            An iterator, in the order in which they happened.
+
+        Raises:
+            UnknownTask: When there is no such record.
+            ConfigurationError: For a ``since`` without a time zone, or an id that is not among the stored events.
+
+        Example:
+            >>> from chongming_task import Controller, TaskStatusChanged
+            >>> with Controller() as controller:
+            ...     handle = controller.submit(pow, 2, 3)
+            ...     handle.wait()
+            ...     [str(event.to_status) for event in controller.events(handle, types=[TaskStatusChanged])]
+            <TaskStatus.SUCCEEDED: 'succeeded'>
+            ['queued', 'starting', 'running', 'succeeded']
+        """
+        from chongming_task.api.event_filter import event_types  # a dozen classes that only listeners pay for
+        from chongming_task.api.history_events import chosen, needs_output, rebuilt
+
+        wanted = event_types(types)
+        lines = self.output(task_id) if needs_output(wanted, since) else []
+        task = self.get(task_id)
+        history = rebuilt(task, self.transitions(task_id), self.attempts(task_id), lines)
+        return iter(chosen(history, wanted, since))
 
     def abandoned(self) -> list[TaskSnapshot]:
         """Records with a worker that was given up and still runs in the background."""
