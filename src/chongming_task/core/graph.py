@@ -5,6 +5,7 @@ Nodes are numbers. Whoever runs them tells ``RunGraph`` how each has ended, and 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -93,7 +94,7 @@ class RunGraph:
                 self.downstream[each].append(node)
         self._joins = list(joins)
         self._ends: list[TaskStatus | None] = [None] * len(upstream)
-        self._counts: list[list[int]] = [[0, 0, 0] for _ in upstream]  # of upstream: succeeded, skipped, bad
+        self._counts = _none_ended(len(upstream))
         self._first_bad: list[int | None] = [None] * len(upstream)
         self._decided = [False] * len(upstream)
 
@@ -123,7 +124,7 @@ class RunGraph:
         kind = 0 if end is S.SUCCEEDED else 1 if end is S.SKIPPED else 2
         below = self.downstream[node]
         for each in below:
-            self._counts[each][kind] += 1
+            self._counts[kind][each] += 1
             if kind == 2 and self._first_bad[each] is None:
                 self._first_bad[each] = node
         return self._look(below)
@@ -136,7 +137,7 @@ class RunGraph:
         """
         count = len(self)
         self._ends = [None] * count
-        self._counts = [[0, 0, 0] for _ in range(count)]
+        self._counts = _none_ended(count)
         self._first_bad = [None] * count
         self._decided = [False] * count
         for node, end in ends.items():
@@ -147,7 +148,8 @@ class RunGraph:
 
     def tally(self, node: int) -> Tally:
         """How the upstream of a node has ended so far."""
-        return Tally(len(self.upstream[node]), *self._counts[node])
+        succeeded, skipped, bad = self._counts
+        return Tally(len(self.upstream[node]), succeeded[node], skipped[node], bad[node])
 
     def _look(self, nodes: Iterable[int]) -> list[Decision]:
         found = []
@@ -159,6 +161,11 @@ class RunGraph:
                 self._decided[node] = True
                 found.append(Decision(node, verdict, self._first_bad[node]))
         return found
+
+
+def _none_ended(count: int) -> tuple[array[int], array[int], array[int]]:
+    """Of each node, how many of its upstream have succeeded, were skipped, or are bad."""
+    return array("L", [0]) * count, array("L", [0]) * count, array("L", [0]) * count
 
 
 def find_cycle(upstream: Sequence[Sequence[int]]) -> list[int] | None:

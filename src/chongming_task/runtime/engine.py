@@ -267,7 +267,7 @@ class Engine:
             if (task_id, timer) == PULSE_TIMER:
                 self.pulse.beat()
             return
-        live.timers.discard(timer)
+        live.timers -= {timer}
         if timer is Timer.PROGRESS:
             self.reports.look(live)
             return
@@ -311,11 +311,11 @@ class Engine:
             return False
         live.transitions += made.transitions
         if made.clear_attempts:
-            live.attempts.clear()
+            live.attempts = ()
             live.clear_attempts = True
             live.epoch += 1
         if made.attempt is not None:
-            live.attempts.append(made.attempt)
+            live.attempts += (made.attempt,)
         self.outbox.mark(live)
         self._follow(live, before, made)
         if (narrator := self.bus.narrator) is not None:

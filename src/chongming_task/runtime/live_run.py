@@ -136,7 +136,8 @@ class LiveRun:
         self.hooks: tuple[Hooks[Any], ...] = ()  # each called with the run as its caller sees it
         self.status = PipelineRunStatus.PENDING  # published
         self._drafted = PipelineRunStatus.PENDING
-        self._recipes = [(live.work, live.policy) for live in self.nodes]
+        self._works = [live.work for live in self.nodes]
+        self._policies = [live.policy for live in self.nodes]
         self._codecs, self._base = codecs, base
         self._sinks = frozenset(self.graph.sinks)
         self._counts: Counter[TaskStatus] = Counter(live.draft.status for live in self.nodes)
@@ -246,7 +247,7 @@ class LiveRun:
         if node in self.failing:
             return
         live = self.nodes[node]
-        work, live.policy = self._recipes[node]
+        work, live.policy = self._works[node], self._policies[node]
         if isinstance(work, Work):
             if node in self.maps:
                 work = work._replace(target=_number_of_tasks, args=(len(self.maps[node].tasks),))
@@ -274,7 +275,7 @@ class LiveRun:
         """Have a node's next attempt raise what a caller's code raised; once is enough."""
         live = self.nodes[node]
         self.failing.add(node)
-        work, policy = self._recipes[node]
+        work, policy = self._works[node], self._policies[node]
         if isinstance(work, Work):
             live.work = work._replace(target=_raise, args=(error,), kwargs={}, takes_context=False, upstream=None)
             live.policy = policy._replace(retry=_ONCE)

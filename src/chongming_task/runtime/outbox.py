@@ -157,12 +157,8 @@ def _write_of(live: LiveTask) -> Write:
     """What the store lacks of a record; it lacks nothing afterwards."""
     task, held = live.draft, live.stored_version
     owner = None if held is None else task.owner
-    write = Write(
-        task, held, tuple(live.transitions), tuple(live.attempts), live.clear_attempts, tuple(live.answers), owner
-    )
+    write = Write(task, held, live.transitions, live.attempts, live.clear_attempts, live.answers, owner)
     live.stored_version = task.status_version
-    live.transitions.clear()
-    live.attempts.clear()
-    live.answers.clear()
+    live.transitions, live.attempts, live.answers = (), (), ()
     live.clear_attempts = False
     return write

@@ -145,13 +145,13 @@ class Supervisor:
 
     def set_timer(self, live: LiveTask, timer: Timer, seconds: float) -> None:
         """Wake the record after ``seconds``."""
-        live.timers.add(timer)
+        live.timers |= {timer}
         self._timers.set((live.draft.task_id, timer), self._clock.monotonic() + seconds)
 
     def clear_timer(self, live: LiveTask, timer: Timer) -> None:
         """Forget a timer of the record."""
         if timer in live.timers:
-            live.timers.discard(timer)
+            live.timers -= {timer}
             self._timers.clear((live.draft.task_id, timer))
 
     def keep_time(self, live: LiveTask, before: TaskStatus, after: TaskStatus) -> None:

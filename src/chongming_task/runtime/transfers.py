@@ -118,7 +118,7 @@ class Transfers:
         outcome = refused(answer.error) if answer.error is not None else done(live.draft.status, acted=answer.acted)
         said = CommandAnswer(command_id, owner, self._engine.now.utc, outcome)
         if live.transitions:
-            live.answers.append(said)
+            live.answers += (said,)
         else:
             self._engine.journal.answer(said)
 
@@ -134,14 +134,12 @@ class Transfers:
         engine.index.leave(live)
         engine.ready.discard(task_id)
         engine.ready.release(task_id)
-        for timer in tuple(live.timers):
+        for timer in live.timers:
             engine.supervisor.clear_timer(live, timer)
         engine.supervisor.let_go(live, give_up=True)
         for worker in live.given_up.values():
             worker.stop(StopReason.DETACHED)
-        live.transitions.clear()
-        live.attempts.clear()
-        live.answers.clear()
+        live.transitions, live.attempts, live.answers = (), (), ()
         self._replace(live, self._as_stored(live.draft))
         live.stored_version = live.draft.status_version
         return live
