@@ -106,8 +106,8 @@ class RunStarting:
             live.output_seq = newest[-1].seq if newest else 0
         trail = store.transitions(before.task_id)
         last = trail[-1] if trail else None
-        if before.status is S.CANCELLED and last is not None and (last.actor, last.trigger) == (ACTOR, "user:cancel"):
-            run.swept.add(live)
+        if before.status is S.CANCELLED and any((e.actor, e.trigger) == (ACTOR, "user:cancel") for e in trail[-2:]):
+            run.swept.add(live)  # at once, or it obeyed
         restarts = self._restarts(pipeline.target_of(name))
         run.steps[before.task_id] = (
             self._steps_of_map(before, last)

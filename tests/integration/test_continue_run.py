@@ -1,0 +1,130 @@
+"""A process that runs a pipeline is killed; another one goes on with the run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from chongming_task import ConfigurationError, Controller, Pipeline, SqliteTaskStore
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.states import TaskStatus
+from chongming_task.testing import check_audit
+from tests.integration import travellers
+from tests.support.forge import forge
+
+S = TaskStatus
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def travel():
+    """Starts processes of the script."""
+    with forge(Path(travellers.__file__)) as made:
+        yield made
+
+
+def killed_half_way(travel, folder: Path, policy: str) -> str:
+    """A run whose process was killed when one task of its map had succeeded and the others hung; its id."""
+    process = travel.start("lead", folder, policy)
+    run_id = process.readline()
+    assert process.readline() == "half-way"
+    process.kill()
+    return run_id
+
+
+def ran(folder: Path) -> Counter[str]:
+    """What has begun, in both processes, and how often."""
+    return Counter((folder / "log").read_text().split())
+
+
+def check(folder: Path) -> None:
+    with closing(SqliteTaskStore(folder / "runs.db", read_only=True)) as store:
+        check_audit(store, settled=True)
+        assert all(task.is_terminal for task in store.query(TaskQuery()))
+
+
+@pytest.mark.parametrize("reconciled", [False, True])
+@pytest.mark.parametrize("policy", ["all_settled", "fail_fast"])
+def test_another_process_goes_on(travel, tmp_path, policy, reconciled):
+    """What has succeeded stays; restartable tasks run again; a plain one stays lost until retry_failed."""
+    run_id = killed_half_way(travel, tmp_path, policy)
+    before = ran(tmp_path)
+    assert before == Counter({"extract": 1, "scale-0": 1, "scale-1": 1, "scale-2": 1, "plain": 1, "slow": 1})
+    (tmp_path / "go").touch()
+    with Controller(tmp_path / "runs.db", echo=False, artifacts=tmp_path / "artifacts") as controller:
+        if reconciled:
+            report = controller.reconcile()
+            assert len(report.lost) == 4
+        pipeline = travellers.journey(tmp_path, policy)
+        run = pipeline.continue_run(controller, run_id, input={"factor": 10})
+        assert run.id == run_id
+        assert run.wait(PATIENCE) == "failed"
+        assert run["plain"].status is S.LOST
+        assert run.summary().first_failure[0] == "plain"
+        if policy == "all_settled":
+            assert run.result("scale") == [0, 10, 20]
+            assert run.result("total") == 30
+            assert run.result("slow") == "slow"
+            assert run["skipped"].status is S.SKIPPED
+            assert ran(tmp_path) == before + Counter({"scale-1": 1, "scale-2": 1, "slow": 1, "total": 1})
+        assert "plain" in run.retry_failed()
+        assert run.wait(PATIENCE) == "succeeded"
+        assert (run.result("total"), run.result("after plain")) == (30, "after plain")
+        assert run["skipped"].status is S.SKIPPED
+        found = ran(tmp_path)
+        assert (found["extract"], found["scale-0"], found["plain"], found["total"]) == (1, 1, 2, 1)
+        assert [str(each.status) for each in run["plain"].attempts] == ["lost", "succeeded"]
+        assert [line.seq for line in run["plain"].output()] == [1, 2]
+        assert run.summary().first_failure == ()
+        with pytest.raises(ConfigurationError, match="is led by this controller; steer it there"):
+            pipeline.continue_run(controller, run_id)
+    check(tmp_path)
+
+
+def test_a_run_that_has_failed_goes_on_elsewhere(travel, tmp_path):
+    """What its policy had cancelled runs again with retry_failed, also in a process that did not cancel it."""
+    process = travel.start("fail", tmp_path)
+    run_id = process.readline()
+    assert process.readline() == "failed"
+    process.kill()
+    (tmp_path / "go").touch()
+    with Controller(tmp_path / "runs.db", echo=False, artifacts=tmp_path / "artifacts") as controller:
+        run = travellers.failing(tmp_path).continue_run(controller, run_id)
+        assert run.wait(PATIENCE) == "failed"
+        assert run.summary().first_failure == ("map[1]", "map", "total")
+        names = run.retry_failed()
+        assert {"map[1]", "map", "total", "slow"} <= set(names)
+        assert run.wait(PATIENCE) == "succeeded"
+        assert (run.result("total"), run.result("slow")) == (3, "slow")
+    assert ran(tmp_path)["map-0"] == 1
+    check(tmp_path)
+
+
+def test_a_run_that_somebody_leads(travel, tmp_path):
+    """Is left to it; so is one that is not there, or not of this pipeline."""
+    process = travel.start("lead", tmp_path, "all_settled")
+    run_id = process.readline()
+    assert process.readline() == "half-way"
+    with Controller(tmp_path / "runs.db", echo=False, artifacts=tmp_path / "artifacts") as controller:
+        pipeline = travellers.journey(tmp_path, "all_settled")
+        with pytest.raises(
+            ConfigurationError, match=rf"the run '{run_id}' is led by .*; steer it there, or by its node"
+        ):
+            pipeline.continue_run(controller, run_id)
+        with pytest.raises(ConfigurationError, match="the store holds no run 'nowhere'"):
+            pipeline.continue_run(controller, "nowhere")
+        other = Pipeline("other")
+        other.add(abs, 1, name="x")
+        with pytest.raises(ConfigurationError, match="is not one of the pipeline 'other', which has no node"):
+            other.continue_run(controller, run_id)
+        process.kill()
+        run = pipeline.continue_run(controller, run_id, input={"factor": 10})
+        run.stop()
+        assert run.done()
+        said = json.dumps([str(each.status) for each in run.snapshots()])
+        assert "running" not in said
+    check(tmp_path)
