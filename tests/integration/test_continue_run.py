@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from chongming_task import ConfigurationError, Controller, Pipeline, SqliteTaskStore
+from chongming_task import ConfigurationError, Controller, MemoryTaskStore, Pipeline, SqliteTaskStore
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.states import TaskStatus
 from chongming_task.testing import check_audit
 from tests.integration import travellers
 from tests.support.forge import forge
+from tests.support.rig import Rig, job
 
 S = TaskStatus
 PATIENCE = 30.0
@@ -128,3 +129,42 @@ def test_a_run_that_somebody_leads(travel, tmp_path):
         said = json.dumps([str(each.status) for each in run.snapshots()])
         assert "running" not in said
     check(tmp_path)
+
+
+def test_a_run_that_others_have_taken_over_is_shown_and_no_longer_led(monkeypatch):
+    """A controller that was taken for dead lets go of the nodes, and its run shows what becomes of them there."""
+    store = MemoryTaskStore()
+    first, second = Rig(store, owner="first"), Rig(store, owner="second")
+    pipeline = Pipeline("taken")
+    pipeline.add(job, deps=pipeline.add(job, name="up"), name="down")
+    run = pipeline.submit(first.controller)
+    first.settle()
+    first.worker(run["up"]).begin()
+    first.settle()
+
+    class Nobody:
+        living = ()
+
+        def watch(self, task):
+            return False
+
+    monkeypatch.setattr(second.controller._elsewhere, "watchers", Nobody)
+    again = pipeline.continue_run(second.controller, run.id)
+    second.settle()
+    assert again.status == "failed"
+    first.engine.transfers.reaffirm()
+    first.settle()
+    assert run.status == "failed"
+    assert first.worker(run["up"]).stop_reason == "detached"
+    assert again.retry_failed() == ["up", "down"]
+    for node in ("up", "down"):
+        second.settle()
+        second.worker(again[node]).begin()
+        second.worker(again[node]).finish(1)
+        second.settle()
+    assert again.status == "succeeded"
+    first.controller._elsewhere.follow()
+    first.settle()
+    assert run.wait(0) == "succeeded"
+    assert first.executor.running == [first.worker(run["up"])]
+    check_audit(store)

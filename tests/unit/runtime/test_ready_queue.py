@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chongming_task.runtime import ready_queue
-from chongming_task.runtime.ready_queue import ReadyQueue
+from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 
 
 def queue(max_parallel: int | None = None, **limits: int) -> ReadyQueue:
@@ -334,3 +334,18 @@ def test_pausing_and_resuming_over_and_over_keeps_no_trace(monkeypatch):
         made.release("other")
         assert picks(made) == []
     assert counted.heap_operations < 1_000
+
+
+def test_a_limit_that_records_bring_along():
+    """Nobody has to name it before, and nothing of it is left behind."""
+    made, own = ReadyQueue(), Limit(1, name=("map", "load"))
+    for number in range(2):
+        made.add(f"t{number}", (own,), priority=0, age=number)
+    assert (made.pick(), made.pick()) == ("t0", None)
+    assert made.waits_for("t1") == [own]
+    assert made.usage(own) == (1, 1)
+    made.release("t0")
+    assert made.pick() == "t1"
+    made.release("t1")
+    assert made.pick() is None
+    assert not made._lanes
