@@ -28,6 +28,7 @@ from chongming_task.core.failures import FailureKind
 from chongming_task.core.graph import find_cycle
 from chongming_task.core.states import TaskStatus
 from chongming_task.testing import check_audit
+from tests.support.rig import Rig, job
 
 S = TaskStatus
 PATIENCE = 20.0
@@ -403,6 +404,62 @@ def test_pause_and_resume(controller):
     assert run.wait(PATIENCE) == "succeeded"
     assert run.pause() is False
     assert run.status == "succeeded"
+
+
+def test_an_attempt_that_fails_in_a_paused_run_is_not_followed_by_another():
+    """Before the pause is over; nor does retry_failed start anything before."""
+    rig = Rig()
+    pipeline = Pipeline("by hand", on_failure=AggregationPolicy.all_settled)
+    pipeline.add(job, name="twice", retry=RetryPolicy(2, backoff="none"))
+    pipeline.add(job, name="once")
+    run = pipeline.submit(rig.controller)
+    rig.settle()
+    for name in ("twice", "once"):
+        rig.worker(run[name]).begin()
+    rig.settle()
+    assert run.pause(wait=False) is False
+    for name in ("twice", "once"):
+        rig.worker(run[name]).fail(ValueError("planted"))
+    rig.advance(60)
+    assert (run.status, run["twice"].status, run["once"].status) == ("paused", "paused", "failed")
+    assert run.retry_failed() == ["once"]
+    assert (run.status, run["once"].status) == ("paused", "paused")
+    assert not rig.executor.running
+    run.resume()
+    rig.settle()
+    for name in ("twice", "once"):
+        rig.worker(run[name]).finish(1)
+    rig.settle()
+    assert run.status == "succeeded"
+    rig.check()
+
+
+def test_a_node_that_is_retried_alone_waits_for_those_before_it():
+    """One that has never run says again why it cannot; one that is reset waits for its start, and then for them."""
+    rig = Rig()
+    pipeline = Pipeline("alone", on_failure=AggregationPolicy.all_settled)
+    pipeline.add(job, deps=pipeline.add(job, name="up"), name="down")
+    run = pipeline.submit(rig.controller)
+    rig.settle()
+    rig.worker(run["up"]).fail(ValueError("planted"))
+    rig.settle()
+    run["down"].retry()
+    rig.settle()
+    assert (run["down"].status, run["down"].failure.kind) == ("cancelled", FailureKind.DEPENDENCY_FAILED)
+    run["up"].retry(force=True)
+    run["down"].reset(confirm=True)
+    rig.settle()
+    assert run["down"].status == "pending"
+    run["down"].start()
+    rig.settle()
+    assert run["down"].status == "blocked"
+    rig.worker(run["up"]).finish(7)
+    rig.settle()
+    assert rig.worker(run["down"]).request.upstream["up"] == 7
+    rig.worker(run["down"]).finish(1)
+    rig.settle()
+    assert run.status == "succeeded"
+    rig.check()
 
 
 def test_stop_and_cancel(controller):
