@@ -173,7 +173,14 @@ class Controller(Steering, Queries, Recovery, RunStarting):
             ready.set_limit(key, size)
         driver = ThreadDriver() if driver is None else driver
         engine = Engine(
-            held, self._executor, self._clock, ready, keep_terminal=keep_terminal, dice=dice, aside=driver.aside
+            held,
+            self._executor,
+            self._clock,
+            ready,
+            owner=self.owner,
+            keep_terminal=keep_terminal,
+            dice=dice,
+            aside=driver.aside,
         )
         self._observers.begin(engine, name=name, owner=self.owner)
         self._link = EngineLink(engine, driver)
