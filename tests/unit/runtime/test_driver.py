@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from chongming_task.runtime.driver import ManualDriver, ThreadDriver
+from chongming_task.testing import FakeClock
 
 PATIENCE = 20
 
@@ -17,6 +18,7 @@ class StubEngine:
     def __init__(self, failing=0):
         self.failing, self.ticks, self.flushed = failing, 0, 0
         self.calls, self.news = [], threading.Semaphore(0)
+        self.clock, self.left = FakeClock(), []
 
     def call(self, function):
         self.calls.append(function)
@@ -32,6 +34,9 @@ class StubEngine:
             return False
         self.calls.pop(0)()
         return True
+
+    def try_again(self):
+        return self.left.pop(0) if self.left else None
 
     def flush(self):
         self.flushed += 1
@@ -111,3 +116,13 @@ def test_a_manual_driver_asks_what_to_do_when_nothing_moves():
     assert driver.wait(done)
     assert left == []
     assert driver.wait(threading.Event()) is False
+
+
+def test_a_store_that_comes_back_is_waited_for_at_the_end():
+    """As long as it is to be tried again soon; then what is left is told."""
+    engine, driver = StubEngine(), ThreadDriver()
+    now = engine.clock.monotonic()
+    engine.left = [now, now, now + 60, now]
+    driver.start(engine)
+    driver.stop()
+    assert (engine.left, engine.flushed) == ([now], 1)
