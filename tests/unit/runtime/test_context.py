@@ -20,8 +20,8 @@ from chongming_task.core.ports import AttemptRequest, Emitted
 from chongming_task.core.triggers import Ended, Held, Started
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.invoke import invoke
-from chongming_task.runtime.upstream import Upstream
 from chongming_task.runtime.token import CancellationToken
+from chongming_task.runtime.upstream import Upstream
 from chongming_task.testing import FakeClock
 
 PATIENCE = 20
