@@ -24,7 +24,7 @@ from chongming_task.testing import FakeClock, ManualDriver, ManualExecutor
 
 TASKS = 5_000
 ROUNDS = 9
-PAIRS = 30
+PAIRS = 15
 OURS = Path(chongming_task.__file__).parents[1]
 
 PROBE = f"""
@@ -58,6 +58,7 @@ def processor_seconds(sources: Path | str) -> float:
     return float(done.stdout)
 
 
+@pytest.mark.timeout(600)
 def bench_events_nobody_listens_beside_baseline(benchmark):
     """No subscriber, no hook: this version's no-op task beside the baseline's."""
     baseline = os.environ.get("CHONGMING_BASELINE")

@@ -88,11 +88,15 @@ class LiveTask:
     def __post_init__(self) -> None:
         self.draft = self.snapshot
 
-    def publish(self) -> None:
-        """Show the draft, and wake whoever waited for it."""
-        snapshot = self.snapshot = self.draft
+    def show(self) -> None:
+        """Publish the draft; whoever waits for it is still to be woken."""
+        self.snapshot = self.draft
         self.changed = self.touched = False
+
+    def wake(self) -> None:
+        """Wake whoever waited for what is published."""
         if self.waiters:
+            snapshot = self.snapshot
             for waiter in [w for w in tuple(self.waiters) if w.satisfied(snapshot)]:  # others come and go meanwhile
                 self.unsubscribe(waiter)
                 waiter.wake()

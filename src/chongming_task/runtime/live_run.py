@@ -336,10 +336,13 @@ class LiveRun:
 
     # waiting
 
-    def publish(self, now: PipelineRunStatus) -> None:
-        """Show a status, and wake whoever waited for it."""
+    def show(self, now: PipelineRunStatus) -> None:
+        """Publish a status; whoever waits for it is still to be woken."""
         self.status = now
-        for waiter in [each for each in tuple(self.waiters) if each.satisfied(now)]:
+
+    def wake(self) -> None:
+        """Wake whoever waited for what is published."""
+        for waiter in [each for each in tuple(self.waiters) if each.satisfied(self.status)]:
             self.unsubscribe(waiter)
             waiter.wake()
 

@@ -126,9 +126,12 @@ class Outbox:
         )
 
     def _tell(self, changed: Sequence[LiveTask], events: Sequence[Event]) -> None:
+        # In this order: who is woken may close his subscription at once, and who is told may look at the record.
         for live in changed:
-            live.publish()
+            live.show()
         self._bus.publish(events, [live.snapshot for live in changed])
+        for live in changed:
+            live.wake()
 
     def _warn(self) -> None:
         unhappy, self.unhappy = self.unhappy, []

@@ -200,8 +200,9 @@ class Pipelines:
             run.paused, run.held = False, []
 
         def told() -> None:
-            run.publish(now)
+            run.show(now)
             self._engine.tell(run.run_id, before, now)
+            run.wake()
 
         self._engine.told(told)
 

@@ -21,6 +21,7 @@ from chongming_task import (
 from chongming_task.core.ports import Emitted
 from chongming_task.runtime import mailbox
 from chongming_task.runtime.bus import Bus
+from chongming_task.runtime.live import Waiter
 
 
 def drained(subscription):
@@ -95,6 +96,20 @@ def test_watch_by_tag(rig):
     assert {event.task_id for event in heard} == {tagged.id}
     assert {event.tags for event in heard} == {frozenset({"etl", "night"})}
     assert len(heard) == 9
+
+
+def test_who_is_woken_has_been_told(rig):
+    """Whoever waits for a record's end and then closes his subscription has heard of it; and what is heard is shown."""
+    heard, order = [], []
+    subscription = rig.controller.watch(heard.append)
+    handle, worker = rig.running()
+    rig.engine.bus.tap(lambda changed: order.append((handle.status, len(order))))
+    handle._live.subscribe(Waiter(lambda task: task.is_terminal, lambda: order.append("woken")))
+    worker.finish()
+    rig.settle()
+    assert order == [("succeeded", 0), "woken"]
+    drained(subscription)
+    assert heard[-1].to_status == "succeeded"
 
 
 def test_a_run_is_told_with_its_nodes():
