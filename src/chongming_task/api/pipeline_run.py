@@ -305,11 +305,11 @@ class PipelineRun:
         """
         again = asked(Verb.RETRY, actor, reason, force=True)
         names: list[str] = []
-        self._post(lambda told: self._engine_ask(lambda runs: runs.retry_failed(self._run, again, told)), names.extend)
+        self._post(lambda told: self._engine_ask(lambda runs: runs.verbs.retry_failed(self._run, again, told)), names.extend)
         return names
 
     def _ask(self, verb: Asked) -> None:
-        self._post(lambda told: self._engine_ask(lambda runs: runs.ask(self._run, verb, told)), lambda count: None)
+        self._post(lambda told: self._engine_ask(lambda runs: runs.verbs.ask(self._run, verb, told)), lambda count: None)
 
     def _engine_ask(self, call: Callable[[Any], None]) -> None:
         self._controller._link.engine.run(call)

@@ -15,7 +15,7 @@ from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQu
 from chongming_task.core.effects import StopReason
 from chongming_task.core.output import OutputBatch, OutputMode
 from chongming_task.core.policies import RetryPolicy
-from chongming_task.core.query import TaskQuery
+from chongming_task.core.query import Table, TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.states import TaskStatus
@@ -34,6 +34,7 @@ __all__ = [
     "OutputWritten",
     "ProgressReported",
     "Report",
+    "Row",
     "TaskStore",
     "Touch",
     "UpstreamResults",
@@ -242,6 +243,11 @@ class Touch(NamedTuple):
     owner: str | None = None  # whose record it must still be, else it is ignored; None: anybody's
 
 
+Row = Sequence[Any]
+"""One row of a table in plain values, in the order of its record's fields: times are microseconds since 1970 UTC, enums
+their text, booleans 0 and 1, structured values JSON text; None is None. ``stores.codec`` makes them of records."""
+
+
 class TaskStore(CommandQueue, OwnerLeases, BucketLeases, ChangeFeed, DeploymentMeta, Protocol):
     """Persists records. Every method may be called from any thread; see also ``core.coordination``.
 
@@ -304,6 +310,17 @@ class TaskStore(CommandQueue, OwnerLeases, BucketLeases, ChangeFeed, DeploymentM
 
     def attempts(self, task_id: str) -> list[AttemptRecord]:
         """The attempts of a record, first to last."""
+        ...
+
+    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
+        """Rows of many records at once, each table's as a list: what a history is made of.
+
+        All tables are read as they stood at one moment, and no writer waits for it. Only what the query wants is
+        loaded. Its conditions are those on the records that the rows belong to; ``since``, ``until`` and ``limit`` are
+        about the rows: a task's ``created_at``, an attempt's ``started_at``, ``at`` of the others. Oldest first: tasks
+        in the order of creation, transitions in that of the feed, attempts by their start, lines by their time, and
+        what is of one moment by ``task_id`` and number; with a limit, the newest that many.
+        """
         ...
 
     def prune(self, keep_terminal: int) -> int:

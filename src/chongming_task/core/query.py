@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["TaskQuery", "status_of"]
+__all__ = ["Table", "TaskQuery", "pipeline_of", "status_of"]
+
+
+class Table(StrEnum):
+    """What ``TaskStore.scan`` reads."""
+
+    TASKS = "tasks"  # TaskSnapshot
+    ATTEMPTS = "attempts"  # AttemptRecord
+    TRANSITIONS = "transitions"  # Transition
+    OUTPUT = "output"  # OutputLine
 
 
 def status_of(name: TaskStatus | str) -> TaskStatus:
@@ -36,6 +47,11 @@ class TaskQuery:
     pipeline_run_id: str | None = None
     buckets: frozenset[int] | None = None
     limit: int | None = None  # the newest come first when it cuts
+    task_ids: frozenset[str] | None = None
+    name: str | None = None
+    pipeline: str | None = None  # the name of the pipeline whose runs they belong to
+    since: datetime | None = None  # submitted then or later; of other tables: what happened then or later
+    until: datetime | None = None  # before then
 
     @classmethod
     def of(
@@ -48,8 +64,10 @@ class TaskQuery:
         """A query from what callers write: one status or several, names or members.
 
         Raises:
-            ConfigurationError: For a status that does not exist or a limit below 0.
+            ConfigurationError: For a status that does not exist, a limit below 0, or a time without a time zone.
         """
+        for word in ("since", "until"):
+            _check_moment(word, rest.get(word))
         if limit is not None and limit < 0:
             raise ConfigurationError(f"limit must be 0 or more, got {limit}")
         names = [status] if isinstance(status, str) else status
@@ -63,4 +81,24 @@ class TaskQuery:
             and (self.name_prefix is None or task.name.startswith(self.name_prefix))
             and (self.pipeline_run_id is None or task.pipeline_run_id == self.pipeline_run_id)
             and (self.buckets is None or task.bucket in self.buckets)
+            and (self.task_ids is None or task.task_id in self.task_ids)
+            and (self.name is None or task.name == self.name)
+            and (self.pipeline is None or pipeline_of(task.pipeline_run_id) == self.pipeline)
+            and self.includes(task.created_at)
+        )
+
+    def includes(self, moment: datetime) -> bool:
+        """Whether the moment is within ``since`` and ``until``."""
+        return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
+
+def pipeline_of(pipeline_run_id: str | None) -> str | None:
+    """The name of the pipeline whose run has that id; None for no run."""
+    return None if pipeline_run_id is None else pipeline_run_id.rpartition(":")[0]
+
+
+def _check_moment(word: str, moment: object) -> None:
+    if moment is not None and (not isinstance(moment, datetime) or moment.tzinfo is None):
+        raise ConfigurationError(
+            f"{word} takes a datetime with a time zone, such as datetime.now(UTC) - timedelta(hours=1), got {moment!r}"
         )

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
+from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["AggregationPolicy", "PipelineRunStatus", "Standing", "doom_of", "fold"]
+__all__ = ["AggregationPolicy", "PipelineRunStatus", "Standing", "blocked_by", "doom_of", "fold"]
 
 S = TaskStatus
 
@@ -140,3 +142,11 @@ def _end(policy: AggregationPolicy, standing: Standing) -> PipelineRunStatus:
     if counts.get(S.CANCELLED, 0):
         return PipelineRunStatus.CANCELLED
     return PipelineRunStatus.SUCCEEDED
+
+
+def blocked_by(cause: TaskSnapshot) -> Failure:
+    """Why a node that waited for ``cause`` cannot start."""
+    verb = {S.FAILED: "failed", S.LOST: "was lost", S.STOPPED: "was stopped"}.get(cause.status, "was cancelled")
+    why = cause.failure.message.strip().partition("\n")[0][:200] if cause.failure is not None else ""
+    said = f"upstream {cause.node or cause.name!r} {verb}"
+    return Failure(FailureKind.DEPENDENCY_FAILED, f"{said}: {why}" if why else said)

@@ -251,7 +251,7 @@ class Engine:
     def _apply_asked(self, live: LiveTask, trigger: Trigger) -> bool:
         if live.member is None or self.pipelines is None:
             return self.apply(live, trigger)
-        return [self.apply(live, each) for each in self.pipelines.asked(live, trigger)][-1]
+        return [self.apply(live, each) for each in self.pipelines.verbs.asked(live, trigger)][-1]
 
     def _fire_due(self) -> None:
         for task_id, timer in self.timers.pop_due(self.clock.monotonic()):
