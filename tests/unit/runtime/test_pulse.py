@@ -124,3 +124,17 @@ def test_a_clock_that_is_set_back_silences_nobody(make_rig):
     moment = rig.clock.now()
     rig.advance(4.0)
     assert handle.snapshot.last_heartbeat_at == moment
+
+
+def test_a_silent_worker_is_not_heard_again(make_rig):
+    """However the wall clock is set meanwhile: no new checkpoint is no news."""
+    rig = make_rig()
+    handle, worker = rig.running()
+    rig.advance(1.0)
+    worker.checkpoint()
+    rig.advance(4.0)
+    told = handle.snapshot.last_heartbeat_at
+    for seconds in (3600, -7200, 0):
+        rig.clock.jump(seconds)
+        rig.advance(5.0)
+        assert handle.snapshot.last_heartbeat_at == told
