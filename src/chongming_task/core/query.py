@@ -73,8 +73,17 @@ class TaskQuery:
         names = [status] if isinstance(status, str) else status
         return cls(status=None if names is None else frozenset(map(status_of, names)), limit=limit, **rest)
 
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is asked of records, but for their time."""
+        return self != TaskQuery(limit=self.limit, since=self.since, until=self.until)
+
     def matches(self, task: TaskSnapshot) -> bool:
         """Whether the record passes; ``limit`` is not looked at."""
+        return self.matches_but_for_time(task) and self.includes(task.created_at)
+
+    def matches_but_for_time(self, task: TaskSnapshot) -> bool:
+        """The same, whenever it was submitted: where ``since`` and ``until`` are about what belongs to the record."""
         return (
             (self.status is None or task.status in self.status)
             and (self.tag is None or self.tag in task.tags)
@@ -84,7 +93,6 @@ class TaskQuery:
             and (self.task_ids is None or task.task_id in self.task_ids)
             and (self.name is None or task.name == self.name)
             and (self.pipeline is None or pipeline_of(task.pipeline_run_id) == self.pipeline)
-            and self.includes(task.created_at)
         )
 
     def includes(self, moment: datetime) -> bool:

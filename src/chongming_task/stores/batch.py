@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chongming_task.core.ports import CommandAnswer, Write
+from chongming_task.core.ports import CommandAnswer, Row, Write
 from chongming_task.errors import ConcurrencyConflict
-from chongming_task.stores.codec import Row, attempt_row, task_row, task_update, transition_row
+from chongming_task.stores.codec import attempt_row, task_row, task_update, transition_row
 from chongming_task.stores.fence import Standing, lost_race
 
 __all__ = ["Batch", "batch_of"]

@@ -7,12 +7,13 @@ worst be refused.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NoReturn
 
 from chongming_task.core.failures import Failure, FailureKind
+from chongming_task.core.ports import Row
 from chongming_task.core.records import (
     AttemptRecord,
     BucketLease,
@@ -49,9 +50,6 @@ __all__ = [
     "transition_from",
     "transition_row",
 ]
-
-Row = Sequence[Any]
-"""One row as a database gives it or takes it, in the order of the record's fields."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS = {status.value: status for status in TaskStatus}
@@ -293,14 +291,31 @@ def command_row(command: Command) -> Row:
 
 
 def command_from(row: Row) -> Command:
-    """The command of a row."""
+    """The command of a row. What cannot be read gives way to what is refused by whoever takes it.
+
+    Anybody may write a command, and one that raised here would hold up all behind it.
+    """
     fields = list(row)
-    fields[3] = from_json(row[3])
-    fields[5] = from_micros(row[5])
-    fields[7] = _moment(row[7])
-    fields[8] = _moment(row[8])
-    fields[9] = from_json(row[9])
+    fields[3] = _readable(_object_from, row[3], {"unreadable": str(row[3])[:100]})
+    fields[5] = _readable(from_micros, row[5], _EPOCH)
+    fields[7] = _readable(_moment, row[7], None)
+    fields[8] = _readable(_moment, row[8], _EPOCH)
+    fields[9] = _readable(from_json, row[9], None)
     return Command._make(fields)
+
+
+def _object_from(text: str | None) -> dict[str, Any]:
+    found = from_json(text)
+    if not isinstance(found, dict):
+        raise StoreError(f"the store holds {text!r:.100} where a JSON object belongs")
+    return found
+
+
+def _readable(read: Callable[[Any], Any], value: Any, instead: Any) -> Any:
+    try:
+        return read(value)
+    except (StoreError, TypeError, ValueError, OverflowError, RecursionError):
+        return instead
 
 
 def bucket_lease_from(row: Row) -> BucketLease:

@@ -45,6 +45,15 @@ class Database(Protocol):
         """A session for one query, concurrent with others."""
         ...
 
+    def read_all(self, work: Callable[[Session], T]) -> T:
+        """Do ``work``, which reads several times, on everything as it stood at one moment.
+
+        Args:
+            work: May be called again when the connection was lost. It only reads, and quickly: until it is done the
+                database keeps what others have replaced meanwhile.
+        """
+        ...
+
     def write(self, work: Callable[[Session], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """Do ``work`` in one transaction, and tell waiters.
 

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 
 from chongming_task.core.output import OUTPUT_CHARACTERS, OUTPUT_LINES
-from chongming_task.core.ports import Touch, Write
-from chongming_task.core.query import TaskQuery
+from chongming_task.core.ports import Row, Touch, Write
+from chongming_task.core.query import Table, TaskQuery
 from chongming_task.core.records import (
     AttemptRecord,
     BucketLease,
@@ -28,6 +28,7 @@ from chongming_task.errors import ConcurrencyConflict, StoreError
 from chongming_task.stores.agreement import SCHEMA_VERSION, check_agreement
 from chongming_task.stores.fence import Standing, lost_race
 from chongming_task.stores.memory_coordination import Buckets, Commands, Feed
+from chongming_task.stores.memory_scan import Held, scanned
 
 __all__ = ["MemoryTaskStore"]
 
@@ -173,6 +174,19 @@ class MemoryTaskStore:
         with self._lock:
             kept = self._attempts.get(task_id, {})
             return [kept[number] for number in sorted(kept)]
+
+    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        with self._lock:  # records never change: to take hold of them is enough, and quick
+            held = Held(
+                list(self._tasks.values()),
+                [each for kept in self._attempts.values() for each in kept.values()]
+                if Table.ATTEMPTS in tables
+                else [],
+                self._feed.all() if Table.TRANSITIONS in tables else [],
+                [line for kept in self._output.values() for line in kept.lines] if Table.OUTPUT in tables else [],
+            )
+        return [scanned(held, query, table) for table in tables]
 
     def prune(self, keep_terminal: int) -> int:
         """See :class:`~chongming_task.core.ports.TaskStore`."""

@@ -114,6 +114,9 @@ class Feed:
         self._cursors.extend(range(first, self._last + 1))
         self._transitions.extend(transitions)
 
+    def all(self) -> list[Transition]:
+        return self._transitions.copy()
+
     def after(self, cursor: int, limit: int) -> list[Change]:
         start = bisect_right(self._cursors, cursor)
         part = slice(start, start + max(limit, 0))

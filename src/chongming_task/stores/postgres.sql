@@ -263,11 +263,76 @@ AND pipeline_run_id = %(run)s
 -- name: with_bucket
 AND bucket = ANY(%(buckets)s)
 
+-- name: with_ids
+AND task_id = ANY(%(ids)s)
+
+-- name: with_name
+AND name = %(name)s
+
+-- name: with_pipeline
+AND starts_with(pipeline_run_id, %(pipeline)s || ':')
+AND strpos(substr(pipeline_run_id, length(%(pipeline)s) + 2), ':') = 0
+
+-- name: since_created_at
+AND created_at >= %(since)s
+
+-- name: until_created_at
+AND created_at < %(until)s
+
+-- name: since_started_at
+AND started_at >= %(since)s
+
+-- name: until_started_at
+AND started_at < %(until)s
+
+-- name: since_at
+AND at >= %(since)s
+
+-- name: until_at
+AND at < %(until)s
+
 -- name: oldest_first
 ORDER BY seq
 
 -- name: newest_first
 ORDER BY seq DESC LIMIT %(limit)s
+
+-- name: scan_attempts
+SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, failure, executor, pid, owner, note
+FROM chongming_attempts WHERE true
+
+-- name: attempts_oldest_first
+ORDER BY started_at, task_id COLLATE "C", attempt
+
+-- name: attempts_newest_first
+ORDER BY started_at DESC, task_id COLLATE "C" DESC, attempt DESC LIMIT %(limit)s
+
+-- name: scan_transitions
+SELECT task_id, version, from_status, to_status, trigger, actor, reason, at
+FROM chongming_transitions WHERE true
+
+-- name: transitions_oldest_first
+ORDER BY seq
+
+-- name: transitions_newest_first
+ORDER BY seq DESC LIMIT %(limit)s
+
+-- name: scan_output
+SELECT task_id, attempt, seq, stream, text, at, level
+FROM chongming_output WHERE true
+
+-- name: output_oldest_first
+ORDER BY at, task_id COLLATE "C", seq
+
+-- name: output_newest_first
+ORDER BY at DESC, task_id COLLATE "C" DESC, seq DESC LIMIT %(limit)s
+
+-- name: of_tasks
+AND task_id IN (
+    SELECT task_id FROM chongming_tasks WHERE true
+
+-- name: end_of_tasks
+)
 
 -- name: counts
 SELECT status, count(*) FROM chongming_tasks GROUP BY status
@@ -420,6 +485,9 @@ SELECT bucket, owner, lease_until FROM chongming_bucket_leases ORDER BY bucket
 
 -- name: begin
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE
+
+-- name: begin_reading
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 
 -- name: plan_for_large_tables
 -- A plan is kept. One made while a table is small reads all of it, and would go on to do so as the table grows.

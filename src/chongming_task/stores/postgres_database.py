@@ -83,21 +83,26 @@ class _Reader(PostgresSession):
 
     def all(self, *names: str, **params: Any) -> list[Sequence[Any]]:
         """See ``database.Session``."""
-        while True:
-            connection, fresh = self._connections.take()
-            try:
-                rows: list[Sequence[Any]] = connection.execute(_joined(names), params).fetchall()
-            except BaseException as error:
-                lost = connection.closed
-                connection.close()
-                if not isinstance(error, driver().Error):
-                    raise
-                if fresh or not lost:
-                    raise self._connections.told(error) from None
-                self._connections.drop_idle()  # the server has been away: the others are dead as well
-            else:
-                self._connections.give_back(connection)
-                return rows
+        return _reading(self._connections, lambda connection: PostgresSession(connection).all(*names, **params))
+
+
+def _reading(connections: Connections, work: Callable[[Any], T]) -> T:
+    """Do ``work`` with a connection of the pool, and again with a new one when the first turns out to be dead."""
+    while True:
+        connection, fresh = connections.take()
+        try:
+            found = work(connection)
+        except BaseException as error:
+            lost = connection.closed
+            connection.close()
+            if not isinstance(error, driver().Error):
+                raise
+            if fresh or not lost:
+                raise connections.told(error) from None
+            connections.drop_idle()  # the server has been away: the others are dead as well
+        else:
+            connections.give_back(connection)
+            return found
 
 
 class PostgresDatabase:
@@ -119,6 +124,17 @@ class PostgresDatabase:
     def read(self) -> Iterator[PostgresSession]:
         """See ``database.Database``."""
         yield _Reader(self._connections)
+
+    def read_all(self, work: Callable[[PostgresSession], T]) -> T:
+        """See ``database.Database``."""
+
+        def at_one_moment(connection: Any) -> T:
+            connection.execute(_SQL["begin_reading"])
+            found = work(PostgresSession(connection))
+            connection.execute("COMMIT")
+            return found
+
+        return _reading(self._connections, at_one_moment)
 
     def write(self, work: Callable[[PostgresSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """See ``database.Database``."""

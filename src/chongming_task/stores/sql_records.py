@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from chongming_task.core.ports import Touch, Write
-from chongming_task.core.query import TaskQuery
+from chongming_task.core.ports import Row, Touch, Write
+from chongming_task.core.query import Table, TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConcurrencyConflict, StoreError
@@ -25,6 +25,7 @@ from chongming_task.stores.codec import (
 from chongming_task.stores.database import Database, Session
 from chongming_task.stores.fence import Standing
 from chongming_task.stores.sql_output import append_lines
+from chongming_task.stores.sql_query import scan_of, tasks_of
 
 __all__ = ["SqlRecords"]
 
@@ -99,14 +100,9 @@ class SqlRecords:
 
     def query(self, query: TaskQuery) -> list[TaskSnapshot]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
-        parts = _conditions(query)
-        if query.limit is None:
-            parts["oldest_first"] = {}
-        else:
-            parts["newest_first"] = {"limit": query.limit}
-        values = {key: value for part in parts.values() for key, value in part.items()}
+        names, params = tasks_of(query)
         with self._database.read() as session:
-            rows = session.all("tasks", *parts, **values)
+            rows = session.all(*names, **params)
         if query.limit is not None:
             rows.reverse()
         return list(map(task_from, rows))
@@ -131,6 +127,15 @@ class SqlRecords:
         with self._database.read() as session:
             rows = session.all("attempts", task_id=task_id)
         return list(map(attempt_from, rows))
+
+    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
+        """See :class:`~chongming_task.core.ports.TaskStore`."""
+        statements = [scan_of(query, table) for table in tables]
+        found = self._database.read_all(lambda session: [session.all(*names, **params) for names, params in statements])
+        if query.limit is not None:
+            for rows in found:
+                rows.reverse()
+        return found
 
     def prune(self, keep_terminal: int) -> int:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
@@ -199,19 +204,3 @@ def _told(ids: list[str]) -> str | None:
     if not ids:
         return None
     return ",".join(ids) if len(ids) <= _IDS_TOLD else ""
-
-
-def _conditions(query: TaskQuery) -> dict[str, Mapping[str, Any]]:
-    """The parts of the WHERE clause, each with its parameters."""
-    parts: dict[str, Mapping[str, Any]] = {}
-    if query.status is not None:
-        parts["with_status"] = {"status": sorted(status.value for status in query.status)}
-    if query.tag is not None:
-        parts["with_tag"] = {"tag": query.tag}
-    if query.name_prefix is not None:
-        parts["with_prefix"] = {"prefix": query.name_prefix}
-    if query.pipeline_run_id is not None:
-        parts["with_run"] = {"run": query.pipeline_run_id}
-    if query.buckets is not None:
-        parts["with_bucket"] = {"buckets": sorted(query.buckets)}
-    return parts

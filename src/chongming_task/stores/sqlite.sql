@@ -238,11 +238,76 @@ AND pipeline_run_id = :run
 -- name: with_bucket
 AND bucket IN (SELECT value FROM json_each(:buckets))
 
+-- name: with_ids
+AND task_id IN (SELECT value FROM json_each(:ids))
+
+-- name: with_name
+AND name = :name
+
+-- name: with_pipeline
+AND substr(pipeline_run_id, 1, length(:pipeline) + 1) = :pipeline || ':'
+AND instr(substr(pipeline_run_id, length(:pipeline) + 2), ':') = 0
+
+-- name: since_created_at
+AND created_at >= :since
+
+-- name: until_created_at
+AND created_at < :until
+
+-- name: since_started_at
+AND started_at >= :since
+
+-- name: until_started_at
+AND started_at < :until
+
+-- name: since_at
+AND at >= :since
+
+-- name: until_at
+AND at < :until
+
 -- name: oldest_first
 ORDER BY seq
 
 -- name: newest_first
 ORDER BY seq DESC LIMIT :limit
+
+-- name: scan_attempts
+SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, failure, executor, pid, owner, note
+FROM attempts WHERE true
+
+-- name: attempts_oldest_first
+ORDER BY started_at, task_id, attempt
+
+-- name: attempts_newest_first
+ORDER BY started_at DESC, task_id DESC, attempt DESC LIMIT :limit
+
+-- name: scan_transitions
+SELECT task_id, version, from_status, to_status, trigger, actor, reason, at
+FROM transitions WHERE true
+
+-- name: transitions_oldest_first
+ORDER BY seq
+
+-- name: transitions_newest_first
+ORDER BY seq DESC LIMIT :limit
+
+-- name: scan_output
+SELECT task_id, attempt, seq, stream, text, at, level
+FROM output WHERE true
+
+-- name: output_oldest_first
+ORDER BY at, task_id, seq
+
+-- name: output_newest_first
+ORDER BY at DESC, task_id DESC, seq DESC LIMIT :limit
+
+-- name: of_tasks
+AND task_id IN (
+    SELECT task_id FROM tasks WHERE true
+
+-- name: end_of_tasks
+)
 
 -- name: counts
 SELECT status, count(*) FROM tasks GROUP BY status

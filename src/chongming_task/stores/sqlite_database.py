@@ -107,6 +107,14 @@ class SqliteDatabase:
         with wrapped(self._connections.path), self._connections.reader() as connection:
             yield SqliteSession(connection)
 
+    def read_all(self, work: Callable[[SqliteSession], T]) -> T:
+        """See ``database.Database``."""
+        with wrapped(self._connections.path), self._connections.reader() as connection:
+            connection.execute("BEGIN")  # the first query decides of which moment
+            found = work(SqliteSession(connection))
+            connection.execute("COMMIT")
+        return found
+
     def write(self, work: Callable[[SqliteSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """See ``database.Database``."""
         with self._lock, wrapped(self._connections.path):

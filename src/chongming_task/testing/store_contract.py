@@ -13,11 +13,12 @@ from __future__ import annotations
 from chongming_task.testing.store_contract_output import OutputContract
 from chongming_task.testing.store_contract_owners import OwnersContract
 from chongming_task.testing.store_contract_records import RecordsContract
+from chongming_task.testing.store_contract_scan import ScanContract
 from chongming_task.testing.store_contract_sharing import SharingContract
 from chongming_task.testing.store_contract_threads import ThreadsContract
 
 __all__ = ["StoreContract"]
 
 
-class StoreContract(RecordsContract, OutputContract, OwnersContract, SharingContract, ThreadsContract):
+class StoreContract(RecordsContract, ScanContract, OutputContract, OwnersContract, SharingContract, ThreadsContract):
     """The contract of :class:`~chongming_task.core.ports.TaskStore`; see the module for how to use it."""
