@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
@@ -14,6 +13,7 @@ from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
+from chongming_task.api.listening import HookDesk, Listening
 from chongming_task.api.naming import id_of
 from chongming_task.api.observing import Observers
 from chongming_task.api.queries import Queries
@@ -23,7 +23,7 @@ from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Options, Submissions, limit_keys
-from chongming_task.api.task import TaskFunction, TaskSpec, checked_hooks, checked_name
+from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
 from chongming_task.api.values import ResultValues
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
 from chongming_task.core.ports import Clock, Executor, TaskStore
@@ -43,8 +43,6 @@ from chongming_task.runtime.steward import Steward
 from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
-    from chongming_task.api.aio import AsyncController
-    from chongming_task.api.hooks import HookCaller
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.records import TaskSnapshot
     from chongming_task.core.telemetry import MetricsSink, Tracer
@@ -58,7 +56,7 @@ R = TypeVar("R")
 _START = Asked(Verb.START)
 
 
-class Controller(Steering, Queries, Recovery, RunStarting):
+class Controller(Steering, Queries, Listening, Recovery, RunStarting):
     """Launches, watches and steers tasks, from inside this process.
 
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
@@ -149,9 +147,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         self._clock: Clock = SystemClock() if clock is None else clock
         self._executor = executor_of(executor, self._clock)
         self._values = ResultValues(artifacts, result_codecs)
-        self._everywhere = None if hooks is None else checked_hooks(hooks)
-        self._hooks: HookCaller | None = None
-        self._hooking = threading.Lock()
+        self._desk = HookDesk(hooks)
         self._observers = Observers(metrics, tracer)
         held = self._observers.store(open_store(store))
         self._buckets = Buckets(bucket_policy, owned_buckets, held)
@@ -185,7 +181,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
         self._observers.begin(engine, name=name, owner=self.owner)
         self._link = EngineLink(engine, driver)
         self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
-        if self._everywhere is not None:
+        if self._desk.everywhere is not None:
             self._call_hooks()
         self._link.driver.start(engine)
         if store is not None:  # others can meet it there
@@ -391,13 +387,6 @@ class Controller(Steering, Queries, Recovery, RunStarting):
             return TaskHandle[Any](self, live).result(timeout)
         return self._values.of(self._link.snapshot(wanted))
 
-    @property
-    def aio(self) -> AsyncController:
-        """Every verb, wait and question, awaitable: ``await controller.aio.stop(handle)``."""
-        from chongming_task.api.aio import AsyncController  # 50 ms for asyncio, that only coroutines pay for
-
-        return AsyncController(self)
-
     # wait and end
 
     def wait_all(self, timeout: float | None = None) -> None:
@@ -445,8 +434,7 @@ class Controller(Steering, Queries, Recovery, RunStarting):
 
     def _let_go(self, close_store: bool, grace: float) -> None:
         self._link.driver.stop()
-        if self._hooks is not None:
-            self._hooks.finish(grace)
+        self._desk.finish(grace)
         self._executor.close()
         self._observers.finish()
         self._link.engine.bus.close()
@@ -471,22 +459,6 @@ class Controller(Steering, Queries, Recovery, RunStarting):
                 self.wait_all()
         finally:
             self.close()
-
-    async def __aenter__(self) -> Controller:
-        """Enter the block, in a coroutine."""
-        return self.__enter__()
-
-    async def __aexit__(self, *exc: Any) -> None:
-        await self.aio.__aexit__(*exc)
-
-    def _call_hooks(self) -> HookCaller:
-        """Who calls hooks; comes with the first ones."""
-        with self._hooking:
-            if self._hooks is None:
-                from chongming_task.api.hooks import HookCaller  # with the classes of events, which only they need
-
-                self._hooks = HookCaller(self, self._everywhere)
-            return self._hooks
 
     # notebook
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from chongming_task.api.health import Health, health_of
@@ -13,15 +13,12 @@ from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.bus import Subscription
 from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from chongming_task.api.handle import TaskHandle
-    from chongming_task.api.pipeline_run import PipelineRun
-    from chongming_task.api.streaming import EventStream
     from chongming_task.core.events import Event
 
 __all__ = ["Queries"]
@@ -201,81 +198,6 @@ class Queries:
             (True, 0)
         """
         return health_of(self._link.engine.journal, self._link.engine.clock)
-
-    def watch(
-        self,
-        callback: Callable[[Event], None],
-        *,
-        task_id: str | TaskHandle[Any] | None = None,
-        pipeline_run_id: str | PipelineRun | None = None,
-        tag: str | None = None,
-        types: Iterable[type[Event]] = (),
-    ) -> Subscription:
-        """Have events told to ``callback``, on a thread of its own.
-
-        Args:
-            callback: Takes one event. It may be slow or raise: no task notices, and progress it cannot keep up with is
-                dropped and counted.
-            task_id: Only of that record.
-            pipeline_run_id: Only of that run: of its nodes, and its own changes of status.
-            tag: Only of records with that tag.
-            types: Only of these classes; default: all.
-
-        Returns:
-            The subscription; ``close()`` ends it.
-
-        Raises:
-            ConfigurationError: When ``callback`` cannot be called, or ``types`` are no classes of events.
-        """
-        from chongming_task.api.event_filter import filter_of  # a dozen classes that only listeners pay for
-
-        self._link.check_open()
-        if not callable(callback):
-            raise ConfigurationError(f"callback must take one event, got {callback!r}")
-        return self._link.engine.bus.subscribe(callback, filter_of(task_id, pipeline_run_id, tag, types))
-
-    def stream(
-        self,
-        *,
-        task_id: str | TaskHandle[Any] | None = None,
-        pipeline_run_id: str | PipelineRun | None = None,
-        tag: str | None = None,
-        types: Iterable[type[Event]] = (),
-    ) -> EventStream:
-        """The events from now on, for ``async for``; it ends when the controller is closed.
-
-        It can be opened before there is a loop. The arguments are those of :meth:`watch`.
-
-        Returns:
-            The stream; ``close()`` ends it.
-
-        Raises:
-            ConfigurationError: As :meth:`watch`.
-
-        Example:
-            >>> import asyncio
-            >>> from chongming_task import Controller, TaskStatusChanged
-            >>> async def follow(controller: Controller) -> list[str]:
-            ...     with controller.stream(types=[TaskStatusChanged]) as stream:
-            ...         handle = controller.submit(pow, 2, 3)
-            ...         return [str((await anext(stream)).to_status) for _ in range(4)]
-            >>> with Controller() as controller:
-            ...     asyncio.run(follow(controller))
-            ['queued', 'starting', 'running', 'succeeded']
-        """
-        from chongming_task.api.event_filter import filter_of  # as above
-        from chongming_task.api.streaming import EventStream  # 50 ms for asyncio, that only coroutines pay for
-
-        self._link.check_open()
-        return EventStream(self._link.engine.bus, filter_of(task_id, pipeline_run_id, tag, types))
-
-    def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None]) -> Callable[[], None]:
-        """For views: called on the engine thread with every batch of changed records; must be quick and not raise.
-
-        Returns:
-            The function that ends it.
-        """
-        return self._link.engine.bus.tap(callback)
 
 
 def _describe(ready: ReadyQueue, task_id: str) -> list[str]:
