@@ -7,7 +7,8 @@ import sys
 
 from chongming_task import BucketPolicy, ConfigurationError, Controller
 
-logging.getLogger("chongming_task").addHandler(logging.NullHandler())  # it is told that others hold what it wants
+if "pytest" not in sys.modules:  # in a process of its own
+    logging.getLogger("chongming_task").addHandler(logging.NullHandler())  # it is told that others hold what it wants
 
 
 def hold(path: str, first: str, beyond: str, name: str) -> None:

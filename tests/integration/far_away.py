@@ -13,7 +13,8 @@ from pathlib import Path
 from chongming_task import Controller, SqliteTaskStore, TaskError, task
 from chongming_task.core.records import OwnerLease
 
-logging.getLogger("chongming_task").addHandler(logging.NullHandler())  # it is told that it has lost its records
+if "pytest" not in sys.modules:  # in a process of its own
+    logging.getLogger("chongming_task").addHandler(logging.NullHandler())  # it is told that it has lost its records
 LEASE_SECONDS = 1.0
 PATIENCE_SECONDS = 20.0
 

@@ -13,7 +13,8 @@ from itertools import count
 from chongming_task import Controller, FixedBackoff, RetryPolicy, TaskError, task
 from chongming_task.core.states import TERMINAL, Verb
 
-logging.getLogger("chongming_task.task").addHandler(logging.NullHandler())  # many fail and are lost, as they should
+if "pytest" not in sys.modules:  # in a process of its own
+    logging.getLogger("chongming_task.task").addHandler(logging.NullHandler())  # many fail and are lost, as they should
 OPEN = 16  # records a worker has at once
 VERBS = (Verb.STOP, Verb.CANCEL, Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.SKIP)
 

@@ -801,3 +801,15 @@ def test_a_thousand_runs_leave_nothing_behind(tmp_path):
         assert not any(lane.queued for *_, lane in ready._open)
         assert not engine.pipelines.busy
         assert not engine.timers
+
+
+def test_a_run_is_found_again(controller):
+    """By whoever has lost the variable; the controller lists those it has."""
+    pipeline = Pipeline("quick")
+    pipeline.add(len, "abc")
+    run = pipeline.submit(controller)
+    run.wait(timeout=20)
+    assert [each.id for each in controller.runs] == [run.id]
+    assert controller.pipeline_run(run.id).status == "succeeded"
+    with pytest.raises(UnknownTask, match="continue_run"):
+        controller.pipeline_run("quick:unknown")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from pathlib import Path
 
 from chongming_task import AggregationPolicy, Controller, Pipeline, task
 
-logging.getLogger("chongming_task.task").addHandler(logging.NullHandler())  # some are lost, as they should
+if "pytest" not in sys.modules:  # in a process of its own
+    logging.getLogger("chongming_task.task").addHandler(logging.NullHandler())  # some are lost, as they should
 
 
 def note(folder: Path, word: str) -> None:

@@ -182,7 +182,8 @@ class Pipeline:
             when: Asked, on a thread of its own, once the step could start; given the results of the nodes it waits for,
                 as in ``when=lambda up: up[counted] > 0``. When it says no the step is skipped; when it raises, the step
                 fails with that.
-            join: What it asks of the nodes it waits for.
+            join: What it asks of the nodes it waits for. With ``"any_succeeded"`` and ``"all_done"`` some of them may
+                have no result: then it is handed None.
             retry: Instead of the task's policy.
             timeout: Instead of the task's limits.
             tags: Beside the task's own.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from chongming_task.api.aio import AsyncRun
     from chongming_task.api.controller import Controller
+    from chongming_task.runtime.pipelines import Pipelines
 
 __all__ = ["PipelineRun", "RunSummary"]
 
@@ -305,13 +306,17 @@ class PipelineRun:
         """
         again = asked(Verb.RETRY, actor, reason, force=True)
         names: list[str] = []
-        self._post(lambda told: self._engine_ask(lambda runs: runs.verbs.retry_failed(self._run, again, told)), names.extend)
+        self._post(
+            lambda told: self._engine_ask(lambda runs: runs.verbs.retry_failed(self._run, again, told)), names.extend
+        )
         return names
 
     def _ask(self, verb: Asked) -> None:
-        self._post(lambda told: self._engine_ask(lambda runs: runs.verbs.ask(self._run, verb, told)), lambda count: None)
+        self._post(
+            lambda told: self._engine_ask(lambda runs: runs.verbs.ask(self._run, verb, told)), lambda count: None
+        )
 
-    def _engine_ask(self, call: Callable[[Any], None]) -> None:
+    def _lead(self, call: Callable[[Pipelines], None]) -> None:
         self._controller._link.engine.run(call)
 
     def _post(self, post: Callable[[Callable[[Any], None]], None], take: Callable[[Any], None]) -> None:

@@ -16,7 +16,7 @@ from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot, Transition
 from chongming_task.core.states import OCCUPIED, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import ACTOR, LiveRun
 
@@ -53,6 +53,30 @@ class RunStarting:
         """Run a pipeline: the same as :meth:`Pipeline.submit`."""
         self._link.check_open()
         return self._lead(RunMaker(self._submissions, self._values).make(pipeline, input))
+
+    @property
+    def runs(self) -> list[PipelineRun]:
+        """The pipeline runs of this controller that it still has in memory, oldest first."""
+        from chongming_task.api.pipeline_run import PipelineRun
+
+        found: list[LiveRun] = []
+        self._link.engine.run(lambda lead: found.extend(lead.runs))
+        self._link.sync()
+        return [PipelineRun(self, run) for run in found]  # type: ignore[arg-type]  # as below
+
+    def pipeline_run(self, run_id: str) -> PipelineRun:
+        """The live view of one run, for whoever has lost the variable.
+
+        Raises:
+            UnknownTask: When it is not in this controller's memory.
+        """
+        for run in self.runs:
+            if run.id == run_id:
+                return run
+        raise UnknownTask(
+            f"no run {run_id!r:.100} in this controller; to go on with one that another process began: "
+            "pipeline.continue_run(controller, run_id)"
+        )
 
     def continue_run(
         self,
