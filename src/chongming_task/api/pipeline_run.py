@@ -306,15 +306,13 @@ class PipelineRun:
         """
         again = asked(Verb.RETRY, actor, reason, force=True)
         names: list[str] = []
-        self._post(
-            lambda told: self._engine_ask(lambda runs: runs.verbs.retry_failed(self._run, again, told)), names.extend
-        )
+        run = self._run
+        self._post(lambda told: self._lead(lambda lead: lead.verbs.retry_failed(run, again, told)), names.extend)
         return names
 
     def _ask(self, verb: Asked) -> None:
-        self._post(
-            lambda told: self._engine_ask(lambda runs: runs.verbs.ask(self._run, verb, told)), lambda count: None
-        )
+        run = self._run
+        self._post(lambda told: self._lead(lambda lead: lead.verbs.ask(run, verb, told)), lambda count: None)
 
     def _lead(self, call: Callable[[Pipelines], None]) -> None:
         self._controller._link.engine.run(call)
