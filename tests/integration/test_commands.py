@@ -23,9 +23,12 @@ from chongming_task import (
     UnknownTask,
     task,
 )
-from chongming_task.core.commands import command_of
-from chongming_task.core.records import Command, OwnerLease
+from chongming_task.api import elsewhere
+from chongming_task.core.commands import command_of, trigger_of
+from chongming_task.core.ports import Write
+from chongming_task.core.records import Command, OwnerLease, TaskSnapshot
 from chongming_task.core.states import Verb
+from chongming_task.core.text import clean
 from chongming_task.core.triggers import Asked
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.ownership import this_process
@@ -160,11 +163,54 @@ def test_what_its_controller_refuses_is_told_in_the_answer(worker, operator):
         ("stop", {"reason": 7}),
         ("force_transition", {"to": "nowhere", "reason": "x"}),
         ("force_transition", {"to": "failed"}),
+        ("stop", {"window": 1e300}),
+        ("stop", {"window": 10**400}),
     ]:
         store.submit_command(Command(new_id(), handle.id, verb, args, "somebody", now))
         outcome = answer_of(operator, handle.id)
         assert (outcome["ok"], outcome["error"]) == (False, "ConfigurationError")
     assert handle.status == "succeeded"
+
+
+def test_a_command_that_cannot_be_carried_out_holds_nobody_up(worker, operator, monkeypatch):
+    """Whatever is wrong with it: it is refused, or taken again later, and those behind it are carried out."""
+    handle = worker.submit(spin)
+    handle.wait_for("running", timeout=PATIENCE)
+    other = worker.submit(spin)
+    get, store, now = worker._link.snapshot, operator._link.store, datetime.now(UTC)
+
+    def broken(command):
+        raise ZeroDivisionError("a fault of ours")
+
+    def unread(task_id):
+        if task_id == gone.task_id:
+            raise StoreError("simulated: this record cannot be read")
+        return get(task_id)
+
+    gone = TaskSnapshot(new_id(), "gone", now, owner=worker.owner)
+    store.commit([Write(gone, None)])
+    monkeypatch.setattr(worker._link, "snapshot", unread)
+    monkeypatch.setattr(elsewhere, "trigger_of", lambda c: broken(c) if c.verb == "skip" else trigger_of(c))
+    for task_id, verb in [(gone.task_id, "stop"), (other.id, "skip"), (handle.id, "stop")]:
+        store.submit_command(Command(new_id(), task_id, verb, {}, "somebody", now))
+    assert handle.wait(timeout=PATIENCE) == "stopped"
+    refusal = answer_of(operator, other.id)
+    assert (refusal["ok"], "ZeroDivisionError" in refusal["message"]) == (False, True)
+    assert operator.commands(gone.task_id)[0].completed_at is None
+    monkeypatch.undo()
+
+
+def test_words_of_a_stranger_can_be_stored(worker, operator):
+    """Who writes a command past this library cannot keep its record from being stored."""
+    handle = worker.submit(spin)
+    handle.wait_for("running", timeout=PATIENCE)
+    odd = "a\0b\x1b[31m" + chr(0xD800)
+    operator._link.store.submit_command(
+        Command(new_id(), handle.id, "stop", {"reason": odd}, "bad\x1b", datetime.now(UTC))
+    )
+    assert handle.wait(timeout=PATIENCE) == "stopped"
+    asked = next(edge for edge in operator.transitions(handle.id) if edge.trigger == "user:stop")
+    assert (asked.actor, asked.reason) == (clean("bad\x1b"), clean(odd))
 
 
 def test_a_command_whose_taker_died_is_taken_again(worker, operator):
@@ -224,6 +270,28 @@ def test_two_processes_cannot_go_by_one_name(tmp_path):
         second.submit(len, args=("abc",))
     with Controller(path, owner="node-2") as second:
         assert second.submit(len, args=("abc",)).result(PATIENCE) == 3
+
+
+def test_two_controllers_of_one_process_cannot_go_by_one_name(meeting_place):
+    """Each would take the records of the other for its own orphans. Once one is closed, its name is free."""
+    store = meeting_place("first")
+    with Controller(store, owner="me", echo=False) as first:
+        held = first.submit(spin)
+        held.wait_for("running", timeout=PATIENCE)
+        second = Controller(meeting_place("second"), owner="me", echo=False)
+        for call in (lambda: second.submit(len, args=("abc",)), second.reconcile, lambda: second.stop(held.id)):
+            with pytest.raises(ConfigurationError, match="in this process"):
+                call()
+        with pytest.raises(ConfigurationError, match="another controller"):
+            Controller(store, owner="me", owned_buckets=[1])
+        second.close(close_store=False)
+        assert held.status == "running"
+        first.stop(held)
+        first.close(close_store=False)
+    with Controller(meeting_place("third"), owner="me", echo=False) as third:
+        assert third.submit(len, args=("abc",)).result(PATIENCE) == 3
+        third.wait_all()
+        third.close(close_store=False)
 
 
 def test_a_deployment_agrees_on_its_buckets(meeting_place):

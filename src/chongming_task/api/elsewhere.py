@@ -6,6 +6,7 @@ store lets exactly one controller do so.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from chongming_task.runtime.transfers import Order
 
 __all__ = ["Elsewhere"]
 
+_logger = logging.getLogger("chongming_task.store")
 _GOES_ON = frozenset({TaskStatus.QUEUED, TaskStatus.RETRY_WAIT})  # by itself, when nobody asks
 
 
@@ -181,7 +183,13 @@ class Elsewhere:
         except StoreError:  # not its fault: it is taken again
             raise
         except TaskError as error:
-            now = self._link.engine.clock.now()
-            self._link.store.complete_command(command.id, self._owner, now=now, outcome=refused(error))
+            self._refuse(command, error)
+        except Exception as error:  # a fault of ours: told to whoever asked, and to the log
+            _logger.exception("the command %s for %s could not be carried out", command.id, command.task_id)
+            self._refuse(command, TaskError(f"its controller could not do that: {error!r}"))
         else:
             self._link.engine.transfers.obey(Order(command.id, self._owner, live, trigger))
+
+    def _refuse(self, command: Command, error: TaskError) -> None:
+        now = self._link.engine.clock.now()
+        self._link.store.complete_command(command.id, self._owner, now=now, outcome=refused(error))

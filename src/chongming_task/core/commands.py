@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from chongming_task.core.policies import LARGEST_SECONDS
 from chongming_task.core.query import status_of
 from chongming_task.core.records import Command
 from chongming_task.core.states import TaskStatus, Verb
+from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Asked, Forced
 from chongming_task.errors import ConfigurationError, TaskError
 
@@ -40,22 +42,24 @@ def trigger_of(command: Command) -> Asked | Forced:
     reason = args.pop("reason", None)
     if not isinstance(reason, str | None):
         raise ConfigurationError(f"a reason must be text, got {reason!r:.100}")
+    # Cleaned again: who wrote it may know of no such rule.
+    actor, reason = clean(str(command.actor), MESSAGE_LIMIT), None if reason is None else clean(reason, MESSAGE_LIMIT)
     if command.verb == _FORCE:
-        return Forced(status_of(args.get("to", "")), command.actor, reason or "")
+        return Forced(status_of(args.get("to", "")), actor, reason or "")
     try:
         verb = Verb(command.verb)
     except ValueError:
         raise ConfigurationError(f"{command.verb!r:.100} is no verb; the verbs are {', '.join(Verb)}") from None
     for name, value in args.items():
         if name not in _OPTIONS or not _fits(value, _OPTIONS[name]):
-            raise ConfigurationError(f"the command's {name}={value!r:.100} cannot be meant")
-    return Asked(verb, command.actor, reason, **args)
+            raise ConfigurationError(f"the command's {name:.50}={value!r:.100} cannot be meant")
+    return Asked(verb, actor, reason, **args)
 
 
 def _fits(value: Any, kind: type) -> bool:
     if kind is bool:
         return isinstance(value, bool)
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_SECONDS
 
 
 def done(status: TaskStatus, *, acted: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from weakref import WeakSet
 
 from chongming_task.core.commands import refused
 from chongming_task.core.ports import Clock, TaskStore
@@ -25,6 +26,8 @@ _REST_SECONDS = 1.0  # a store that failed is left alone for so long
 _PAUSE_SECONDS = 0.02  # between two looks: under load the store changes all the time
 _COMMAND_SECONDS = 10.0  # a command is ours for so long
 _REMEMBERED = 10_000  # commands that were taken
+_naming = threading.Lock()
+_announced: WeakSet[Steward] = WeakSet()  # those of this process that are not closed
 
 
 class Steward:
@@ -79,19 +82,39 @@ class Steward:
         """Take the leases for the first time. A store that fails is tried again by itself.
 
         Raises:
-            ConfigurationError: When another process goes by the same name.
+            ConfigurationError: When another controller goes by the same name.
         """
+        with _naming:
+            _announced.add(self)
         try:
-            leases = self._store.owner_leases()
-            known = Watchers(leases, self._clock.now()).living.get(self._owner)
-            if known is not None and known.process != this_process():
-                raise ConfigurationError(
-                    f"the owner {self._owner!r} is another controller on this store, in the process {known.process}; "
-                    "give this one a name of its own, or leave owner= away"
-                )
+            self._refuse_a_name_in_use()
             self.renew()
         except StoreError as error:
             _logger.warning("the controller could not be announced in its store: %s", error)
+        except BaseException:
+            self._give_name_up()
+            raise
+
+    def _give_name_up(self) -> None:
+        with _naming:
+            _announced.discard(self)
+
+    def _refuse_a_name_in_use(self) -> None:
+        known = Watchers(self._store.owner_leases(), self._clock.now()).living.get(self._owner)
+        if known is None:
+            return
+        with _naming:
+            others = _announced - {self}
+        if known.process != this_process():
+            where = f"in the process {known.process}; give this one"
+        elif any(other._owner == self._owner for other in others):
+            where = "in this process; close it, or give this one"
+        else:  # it was closed while the store could not be told
+            return
+        raise ConfigurationError(
+            f"the owner {self._owner!r} is another controller on this store, {where} a name of its own, or leave "
+            "owner= away"
+        )
 
     def holds(self, bucket: int) -> bool:
         """Whether a bucket is this controller's alone, for sure."""
@@ -118,13 +141,23 @@ class Steward:
         found = self._store.claim_commands(self._owner, now=now, lease_seconds=_COMMAND_SECONDS, records_of={owner})
         # One that is taken again was not answered within its lease: the answer waits for the store, as the change does.
         new = [command for command in found if command.id not in self._taken]
+        failed: StoreError | None = None
         for command in new:
-            self._take(command)
-            with self._taking:
-                self._taken[command.id] = command.task_id
-                if len(self._taken) > _REMEMBERED:
-                    self._taken.popitem(last=False)
+            try:
+                self._take(command)
+            except StoreError as error:  # it is taken again; those behind it do not wait for that
+                failed = failed or error
+            else:
+                self._remember(command)
+        if failed is not None:
+            raise failed
         return bool(new)
+
+    def _remember(self, command: Command) -> None:
+        with self._taking:
+            self._taken[command.id] = command.task_id
+            if len(self._taken) > _REMEMBERED:
+                self._taken.popitem(last=False)
 
     def forget(self, task_ids: Collection[str]) -> None:
         """Take commands for records anew that come from another owner: if this one had the records before, and was
@@ -206,6 +239,7 @@ class Steward:
         self.stop()
         with self._leasing:
             self._gone = True
+        self._give_name_up()
         try:
             if self._buckets is not None:
                 self._store.release_buckets(self._owner)

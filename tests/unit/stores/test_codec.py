@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chongming_task import Failure, FailureKind, Progress, RequestedAction, StoreError, TaskStatus
+from chongming_task import ConfigurationError, Failure, FailureKind, Progress, RequestedAction, StoreError, TaskStatus
+from chongming_task.core.commands import trigger_of
 from chongming_task.core.records import (
     AttemptRecord,
     BucketLease,
@@ -175,3 +176,21 @@ def test_a_row_of_a_stranger_is_refused():
         codec.task_from(row)
     with pytest.raises(StoreError, match="NaN"):
         codec.from_json("[NaN]")
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [(3, text) for text in ("no JSON", "[1]", "null", "5", '{"window": NaN}', "[" * 100_000, "9" * 5_000, None, b"x")]
+    + [(column, moment) for column in (5, 7, 8) for moment in ("soon", 2**62, b"x")]
+    + [(9, "no JSON")],
+)
+def test_a_command_of_a_stranger_can_be_read(column, found):
+    """Else nobody could hand it out to be refused, and it would hold up those behind it."""
+    row = list(codec.command_row(Command("c", "t", "stop", {}, "me", datetime(2030, 1, 1, tzinfo=UTC))))
+    row[column] = found
+    command = codec.command_from(row)
+    assert command.id == "c"
+    if column == 3:
+        with pytest.raises(ConfigurationError):
+            trigger_of(command)
+    assert (command.completed_at is None) == (column != 8)  # one that was completed is not handed out again
