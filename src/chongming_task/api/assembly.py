@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import ConcurrencyPolicy
-from chongming_task.core.ports import Clock, Executor
+from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.place import in_kernel
+from chongming_task.stores.open import open_store
 
-__all__ = ["executor_of", "limits_of", "output_mode_of"]
+__all__ = ["executor_of", "limits_of", "opened", "output_mode_of"]
 
 
 def _process(monotonic: Callable[[], float]) -> Executor:
@@ -48,6 +51,23 @@ def limits_of(
         base.priority,
         base.max_parallel_per_bucket if per_bucket is None else per_bucket,
     )
+
+
+@contextmanager
+def opened(where: str | os.PathLike[str] | TaskStore | None) -> Iterator[TaskStore]:
+    """The store that a caller names or has made; one that was opened here is closed again when the block fails.
+
+    Raises:
+        ConfigurationError: For anything else.
+        StoreError: When it cannot be opened.
+    """
+    store = open_store(where)
+    try:
+        yield store
+    except BaseException:
+        if store is not where:
+            store.close()
+        raise
 
 
 def output_mode_of(capture: bool, echo: bool | None, executor: Executor) -> OutputMode:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from chongming_task.api.assembly import executor_of, limits_of, output_mode_of
+from chongming_task.api.assembly import executor_of, limits_of, opened, output_mode_of
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.elsewhere import Elsewhere
@@ -29,7 +29,7 @@ from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryP
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
-from chongming_task.errors import ConfigurationError, StoreError, UnknownTask
+from chongming_task.errors import ConfigurationError, ControllerClosed, StoreError, UnknownTask
 from chongming_task.runtime.capture import start as start_capture
 from chongming_task.runtime.capture import stop as stop_capture
 from chongming_task.runtime.clock import SystemClock
@@ -40,7 +40,6 @@ from chongming_task.runtime.ownership import LEASE_SECONDS, new_owner
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.runtime.steward import Steward
-from chongming_task.stores.open import open_store
 
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
@@ -149,54 +148,55 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
         self._values = ResultValues(artifacts, result_codecs)
         self._desk = HookDesk(hooks)
         self._observers = Observers(metrics, tracer)
-        held = self._observers.store(open_store(store))
-        self._buckets = Buckets(bucket_policy, owned_buckets, held)
-        self._submissions = Submissions(
-            self.registry,
-            self._clock,
-            self._executor,
-            owner=self.owner,
-            concurrency=limits,
-            buckets=self._buckets,
-            results=self._values.policy,
-            artifacts=self._values.artifacts,
-            output=output_mode_of(capture, echo, self._executor),
-            on_hooks=self._call_hooks,
-            origin=self._observers.origin(self._executor),
-        )
-        ready = ReadyQueue(limits.max_parallel)
-        for key, size in limit_keys(limits, self._buckets.policy).items():
-            ready.set_limit(key, size)
-        driver = ThreadDriver() if driver is None else driver
-        engine = Engine(
-            held,
-            self._executor,
-            self._clock,
-            ready,
-            owner=self.owner,
-            keep_terminal=keep_terminal,
-            dice=dice,
-            aside=driver.aside,
-        )
+        with opened(store) as made:
+            held = self._observers.store(made)
+            self._buckets = Buckets(bucket_policy, owned_buckets, held)
+            self._submissions = Submissions(
+                self.registry,
+                self._clock,
+                self._executor,
+                owner=self.owner,
+                concurrency=limits,
+                buckets=self._buckets,
+                results=self._values.policy,
+                artifacts=self._values.artifacts,
+                output=output_mode_of(capture, echo, self._executor),
+                on_hooks=self._call_hooks,
+                origin=self._observers.origin(self._executor),
+            )
+            ready = ReadyQueue(limits.max_parallel)
+            for key, size in limit_keys(limits, self._buckets.policy).items():
+                ready.set_limit(key, size)
+            driver = ThreadDriver() if driver is None else driver
+            engine = Engine(
+                held,
+                self._executor,
+                self._clock,
+                ready,
+                owner=self.owner,
+                keep_terminal=keep_terminal,
+                dice=dice,
+                aside=driver.aside,
+            )
+            self._link = EngineLink(engine, driver)
+            self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
+            if store is not None:  # others can meet it there
+                self._link.steward = self._buckets.steward = Steward(
+                    held,
+                    owner=self.owner,
+                    buckets=self._buckets.owned,
+                    lease_seconds=lease_seconds,
+                    clock=self._clock,
+                    take=self._elsewhere.take,
+                    follow=self._elsewhere.follow,
+                    doubt=engine.transfers.reaffirm,
+                )
+                if self._buckets.owned is not None:
+                    self._link.announce()
         self._observers.begin(engine, name=name, owner=self.owner)
-        self._link = EngineLink(engine, driver)
-        self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
         if self._desk.everywhere is not None:
             self._call_hooks()
         self._link.driver.start(engine)
-        if store is not None:  # others can meet it there
-            self._link.steward = self._buckets.steward = Steward(
-                held,
-                owner=self.owner,
-                buckets=self._buckets.owned,
-                lease_seconds=lease_seconds,
-                clock=self._clock,
-                take=self._elsewhere.take,
-                follow=self._elsewhere.follow,
-                doubt=engine.transfers.reaffirm,
-            )
-            if self._buckets.owned is not None:
-                self._link.announce()
         self._captures = capture
         if capture:
             start_capture()
@@ -490,6 +490,6 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
     def _states(self) -> str:
         try:
             counts = self._link.store.counts()
-        except StoreError:  # closed, or out of reach: a repr never raises
+        except (StoreError, ControllerClosed):  # closed, out of reach, or a parent's: a repr never raises
             return "its store cannot be read"
         return ", ".join(f"{count} {status}" for status, count in counts.items()) or "no tasks"

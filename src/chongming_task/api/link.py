@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
+from weakref import WeakSet
 
 from chongming_task.api.naming import name_hint
 from chongming_task.core.ports import TaskStore
@@ -32,23 +34,39 @@ class EngineLink:
         self.driver = driver
         self.steward: Steward | None = None  # only where others can meet this controller
         self.closed = False
+        self._forked = False
+        _links.add(self)
         self._closing = threading.Lock()
         self._announced = False
         self._announcing = threading.Lock()
 
     @property
     def store(self) -> TaskStore:
-        """Where records are kept."""
+        """Where records are kept.
+
+        Raises:
+            ControllerClosed: In a forked child, whose parent uses the same connections.
+        """
+        if self._forked:
+            self.check_open()
         return self.engine.journal.store
 
     def check_open(self) -> None:
         """Refuse work after the end.
 
         Raises:
-            ControllerClosed: After ``close``.
+            ControllerClosed: After ``close``, and in a forked child.
         """
+        if self._forked:
+            raise ControllerClosed(
+                "this controller belongs to the process that this one was forked from; make a new one"
+            )
         if self.closed:
             raise ControllerClosed("this controller is closed; make a new one")
+
+    def forked(self) -> None:
+        """Leave everything to the parent: its threads are not here, and its leases and connections are its own."""
+        self.closed = self._forked = True
 
     def begin_close(self) -> bool:
         """Refuse work from here on; False when somebody has begun before."""
@@ -60,7 +78,7 @@ class EngineLink:
         """Let the others on the store know of this controller, before it has its first record there.
 
         Raises:
-            ConfigurationError: When another process goes by the same name.
+            ConfigurationError: When another controller goes by the same name.
         """
         if self._announced or self.steward is None:
             return
@@ -81,7 +99,7 @@ class EngineLink:
 
         Raises:
             ControllerClosed: When it was closed at this very moment, and did not take the record in.
-            ConfigurationError: When another process goes by this controller's name.
+            ConfigurationError: When another controller goes by this one's name.
         """
         self.announce()
         self.engine.submit(live, start)
@@ -157,9 +175,15 @@ class EngineLink:
         executor.serve(live.snapshot.task_id, begin)
 
     def wait_until(self, live: LiveTask, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
-        """Wait until a record satisfies; False when the time ran out first."""
+        """Wait until a record satisfies; False when the time ran out first.
+
+        Raises:
+            ControllerClosed: In a forked child, which hears of no change.
+        """
         if satisfied(live.snapshot):
             return True
+        if self._forked:
+            self.check_open()
         event = threading.Event()
         waiter = Waiter(satisfied, event.set)
         if not live.subscribe(waiter):
@@ -186,3 +210,15 @@ class EngineLink:
 
         self.engine.call(done)
         self.driver.wait(event)
+
+
+_links: WeakSet[EngineLink] = WeakSet()  # of this process
+
+
+def _leave_to_the_parent() -> None:
+    for link in list(_links):
+        link.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_the_parent)

@@ -101,10 +101,11 @@ class ThreadDriver:
         patience = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
         if self._thread is threading.current_thread() and not event.is_set():
             raise RuntimeError("the engine's thread cannot wait for the engine: do this in a thread of your own")
-        if not self._over:
+        thread = self._thread
+        if not self._over and (thread is None or thread.is_alive()):  # it is not, in a forked child
             return event.wait(patience)
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(patience)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(patience)
         return event.is_set()
 
     def stop(self, timeout: float = 5.0) -> None:

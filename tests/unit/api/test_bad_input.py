@@ -14,6 +14,7 @@ from chongming_task import (
     ControllerClosed,
     MemoryTaskStore,
     RetryPolicy,
+    SqliteTaskStore,
     ThreadExecutor,
     Timeout,
     UnknownTask,
@@ -360,3 +361,23 @@ def test_a_closed_controller_is_not_entered_again():
         pass
     with pytest.raises(ControllerClosed, match="make a new one"):
         controller.__enter__()
+
+
+@pytest.mark.parametrize(
+    "options", [{"owned_buckets": [64]}, {"bucket_policy": BucketPolicy(7)}, {"owner": "me", "owned_buckets": [1]}]
+)
+def test_a_controller_that_cannot_be_made_leaves_nothing_open(tmp_path, options, monkeypatch):
+    """The store it has opened is closed; one that its caller has made is not. Nor does a thread run on."""
+    path = tmp_path / "runs.db"
+    with Controller(path, owner="me", bucket_policy=BucketPolicy(64)) as controller:
+        controller.submit(len, args=("abc",))
+        close, closed = SqliteTaskStore.close, []
+        monkeypatch.setattr(SqliteTaskStore, "close", lambda store: (closed.append(store), close(store)))
+        with pytest.raises(ConfigurationError):
+            Controller(path, **options)
+        assert len(closed) == 1
+        mine = SqliteTaskStore(path)
+        with pytest.raises(ConfigurationError):
+            Controller(mine, **options)
+        assert mine not in closed
+        mine.close()
