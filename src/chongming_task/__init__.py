@@ -4,6 +4,7 @@ Layers, each importing only from those below it:
 
     notebook             what people touch
     api                  tasks, controller, handles
+    history              what a store remembers, as pandas frames
     runtime | stores     engine and workers; where records are kept (they do not know each other)
     core                 states, rules, records, ports: pure
     errors
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from chongming_task.core.graph import JoinMode
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
+    from chongming_task.history import History
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -112,6 +114,7 @@ __all__ = [
     "FailureKind",
     "FixedBackoff",
     "Health",
+    "History",
     "Hooks",
     "InlineExecutor",
     "InvalidTransition",
@@ -197,6 +200,7 @@ _LAZY = {  # who does not ask for them does not wait for them
     "RunSummary": "chongming_task.api.pipeline_run",
     "AggregationPolicy": "chongming_task.core.runs",
     "PipelineRunStatus": "chongming_task.core.runs",
+    "History": "chongming_task.history",
     "JoinMode": "chongming_task.core.graph",
     "Hooks": "chongming_task.core.hooks",
     "as_completed": "chongming_task.api.completion",

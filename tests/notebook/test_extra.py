@@ -17,13 +17,13 @@ def test_a_missing_library_is_named_with_its_remedy():
         require("no_such_library_here", "The panel")
 
 
-@pytest.mark.parametrize(("module", "missing"), [("panel", "anywidget"), ("frames", "pandas"), ("history", "pandas")])
+@pytest.mark.parametrize(("module", "missing"), [("notebook.panel", "anywidget"), ("history", "pandas")])
 def test_importing_without_the_extra_says_so(module, missing):
     """As on a machine where the library is not installed."""
     code = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from chongming_task.errors import ConfigurationError\n"
-        f"try:\n    import chongming_task.notebook.{module}\n"
+        f"try:\n    import chongming_task.{module}\n"
         "except ConfigurationError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)

@@ -1,24 +1,25 @@
-"""Snapshots as pandas frames: `notebook/frames.py` and `notebook/history.py`."""
+"""Snapshots as pandas frames: `history/frames.py`."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 import pandas as pd
-import pytest
 
 from chongming_task.core.records import Progress, TaskSnapshot
 from chongming_task.core.states import TaskStatus
-from chongming_task.notebook.frames import COLUMNS, snapshots_to_frame
+from chongming_task.history import read_parquet, snapshots_to_frame
+from chongming_task.history.columns import TABLES, TASKS
+from chongming_task.history.frames import dtype_of
 from tests.notebook.sample_tasks import NOW, ended, one_of_each, running, task
 
 
 def test_every_column_has_its_declared_dtype():
     """With all kinds of tasks, with one that has hardly any value, and with none at all."""
-    declared = {column.name: str(pd.Series([], dtype=column.dtype).dtype) for column in COLUMNS}
+    declared = {column.name: dtype_of(column.dtype) for column in TASKS}
     for tasks in (one_of_each(), [TaskSnapshot("t", "bare", NOW)], []):
         frame = snapshots_to_frame(tasks)
-        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == declared
+        assert dict(frame.dtypes) == declared
         assert len(frame) == len(tasks)
         assert "object" not in {str(dtype) for dtype in frame.dtypes}
 
@@ -64,29 +65,33 @@ def test_values_of_a_failed_task():
 def test_values_are_json_text():
     """Inputs and outcome keep their shape without objects in the frame."""
     frame = snapshots_to_frame([ended(1, "a", TaskStatus.SUCCEEDED, 0, outcome={"n": 3, "名": "x"})])
-    assert frame["outcome"][0] == '{"n": 3, "名": "x"}'
+    assert frame["outcome"][0] == '{"n":3,"名":"x"}'
+
+
+def test_what_no_text_can_hold_stays_escaped():
+    """Half a character in a result is still a result."""
+    frame = snapshots_to_frame([ended(1, "a", TaskStatus.SUCCEEDED, 0, outcome=["\ud800", "名"])])
+    assert frame["outcome"][0] == '["\\ud800","\\u540d"]'
+
+
+def test_a_wait_is_not_measured_backwards():
+    """A task that is queued again has not started since."""
+    again = task(1, "a", queued_at=NOW, started_at=NOW - timedelta(seconds=5), attempt=1)
+    assert snapshots_to_frame([again])["waited"].isna().all()
 
 
 def test_columns_explain_themselves():
-    """The documentation prints this table."""
-    assert len({column.name for column in COLUMNS}) == len(COLUMNS)
-    assert all(column.meaning and not column.meaning.endswith(".") for column in COLUMNS)
+    """The documentation prints these tables."""
+    for columns in TABLES.values():
+        assert len({column.name for column in columns}) == len(columns)
+        assert all(column.meaning and not column.meaning.endswith(".") for column in columns)
 
 
-@pytest.mark.parametrize("of", ["controller", "store"])
-def test_history_lists_the_tasks(of):
-    """Of a controller or of a store, filtered."""
-    from chongming_task.api.controller import Controller
-    from chongming_task.notebook.history import History
-    from chongming_task.stores.memory import MemoryTaskStore
-
-    store = MemoryTaskStore()
-    with Controller(store) as controller:
-        controller.submit(pow, args=(2, 5), name="good", tags=["math"]).wait(timeout=10)
-        controller.submit(divmod, args=(1, 0), name="bad").wait(timeout=10)
-        history = History(controller if of == "controller" else store)
-        assert history.tasks()["name"].tolist() == ["good", "bad"]
-        assert history.tasks(status="failed")["exception_type"].tolist() == ["builtins.ZeroDivisionError"]
-        assert history.tasks(tag="math")["outcome"].tolist() == ["32"]
-        assert history.tasks(limit=1)["name"].tolist() == ["bad"]
-        assert history.tasks(name_prefix="nothing").dtypes.equals(history.tasks().dtypes)
+def test_parquet_keeps_the_dtypes(tmp_path):
+    """Also of categories that do not occur, and of an empty frame."""
+    for tasks in (one_of_each(), [task(1, "a")], []):
+        frame = snapshots_to_frame(tasks)
+        frame.to_parquet(tmp_path / "tasks.parquet")
+        pd.testing.assert_frame_equal(read_parquet(tmp_path / "tasks.parquet"), frame)
+        kinds = dict(pd.read_parquet(tmp_path / "tasks.parquet").dtypes.astype(str))
+        assert kinds == dict(frame.dtypes.astype(str))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.records import TaskSnapshot
     from chongming_task.core.telemetry import MetricsSink, Tracer
-    from chongming_task.notebook.history import History
+    from chongming_task.history import History
     from chongming_task.notebook.panel import Panel
 
 __all__ = ["Controller"]
@@ -474,14 +474,22 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
 
     @property
     def history(self) -> History:
-        """The stored records as pandas DataFrames.
+        """Everything the store remembers as pandas DataFrames, also of other controllers; see ``docs/history.md``.
 
         Raises:
             ConfigurationError: When the ``notebook`` extra is not installed.
         """
-        from chongming_task.notebook.history import History
+        from chongming_task.history import History
 
-        return History(self)
+        return History(self._link.store, refresh=self._look_at_everything)
+
+    def _look_at_everything(self) -> None:
+        """Let the store hold what is known so far, before somebody reads from it."""
+        if not self._link.closed:
+            for live in list(self._link.engine.tasks.values()):
+                if live.writers:
+                    self._link.engine.look_at_output(live.snapshot.task_id)
+            self._link.sync()
 
     def __repr__(self) -> str:
         closed = ", closed" if self._link.closed else ""

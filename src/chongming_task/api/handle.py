@@ -14,6 +14,8 @@ from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.live import LiveTask
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from chongming_task.api.controller import Controller
 
 __all__ = ["TaskHandle"]
@@ -113,6 +115,16 @@ class TaskHandle(Generic[R]):
         if tail is not None and (type(tail) is not int or tail < 0):
             raise ConfigurationError(f"tail must be how many of the newest lines, 0 or more, got {tail!r:.50}")
         return self._controller.output(self.id, limit=tail)
+
+    def frame(self) -> pd.DataFrame:
+        """The record as a pandas DataFrame of one row.
+
+        Raises:
+            ConfigurationError: When pandas is not installed.
+        """
+        from chongming_task.history import snapshots_to_frame  # who has no extras never comes here
+
+        return snapshots_to_frame([self.snapshot])
 
     # what comes of it
 

@@ -158,7 +158,7 @@ class PipelineRun:
         Raises:
             ConfigurationError: When pandas is not installed.
         """
-        from chongming_task.notebook.frames import snapshots_to_frame
+        from chongming_task.history import snapshots_to_frame
 
         return snapshots_to_frame(self.snapshots())
 

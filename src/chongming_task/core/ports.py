@@ -15,7 +15,7 @@ from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQu
 from chongming_task.core.effects import StopReason
 from chongming_task.core.output import OutputBatch, OutputMode
 from chongming_task.core.policies import RetryPolicy
-from chongming_task.core.query import Table, TaskQuery
+from chongming_task.core.query import Scan, TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.states import TaskStatus
@@ -312,12 +312,12 @@ class TaskStore(CommandQueue, OwnerLeases, BucketLeases, ChangeFeed, DeploymentM
         """The attempts of a record, first to last."""
         ...
 
-    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
-        """Rows of many records at once, each table's as a list: what a history is made of.
+    def scan(self, *wanted: Scan) -> list[list[Row]]:
+        """Rows of many records at once, a list for each of ``wanted``: what a history is made of.
 
-        All tables are read as they stood at one moment, and no writer waits for it. Only what the query wants is
-        loaded. Its conditions are those on the records that the rows belong to; ``since``, ``until`` and ``limit`` are
-        about the rows: a task's ``created_at``, an attempt's ``started_at``, ``at`` of the others. Oldest first: tasks
+        All are read as they stood at one moment, and no writer waits for it. Only what a query wants is loaded. Its
+        conditions are those on the records that the rows belong to; ``since``, ``until`` and ``limit`` are about the
+        rows: a task's ``created_at``, an attempt's ``started_at``, ``at`` of the others. Oldest first: tasks
         in the order of creation, transitions in that of the feed, attempts by their start, lines by their time, and
         what is of one moment by ``task_id`` and number; with a limit, the newest that many.
         """

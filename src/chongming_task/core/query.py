@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["Table", "TaskQuery", "pipeline_of", "status_of"]
+__all__ = ["Scan", "Table", "TaskQuery", "pipeline_of", "status_of"]
 
 
 class Table(StrEnum):
@@ -50,6 +50,7 @@ class TaskQuery:
     task_ids: frozenset[str] | None = None
     name: str | None = None
     pipeline: str | None = None  # the name of the pipeline whose runs they belong to
+    in_run: bool = False  # only records of pipeline runs
     since: datetime | None = None  # submitted then or later; of other tables: what happened then or later
     until: datetime | None = None  # before then
 
@@ -92,12 +93,20 @@ class TaskQuery:
             and (self.buckets is None or task.bucket in self.buckets)
             and (self.task_ids is None or task.task_id in self.task_ids)
             and (self.name is None or task.name == self.name)
+            and (task.pipeline_run_id is not None or not self.in_run)
             and (self.pipeline is None or pipeline_of(task.pipeline_run_id) == self.pipeline)
         )
 
     def includes(self, moment: datetime) -> bool:
         """Whether the moment is within ``since`` and ``until``."""
         return (self.since is None or moment >= self.since) and (self.until is None or moment < self.until)
+
+
+class Scan(NamedTuple):
+    """Rows of one table that somebody wants."""
+
+    table: Table
+    query: TaskQuery = TaskQuery()
 
 
 def pipeline_of(pipeline_run_id: str | None) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from chongming_task.errors import ConfigurationError
+from chongming_task import extras
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -14,7 +13,7 @@ __all__ = ["require"]
 
 
 def require(module: str, purpose: str) -> ModuleType:
-    """Imports an optional library, or says how to get it.
+    """Imports a library of the extra, or says how to get it.
 
     Args:
         module: What to import, such as ``"anywidget"``.
@@ -23,9 +22,4 @@ def require(module: str, purpose: str) -> ModuleType:
     Raises:
         ConfigurationError: It is not installed.
     """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as missing:
-        raise ConfigurationError(
-            f'{purpose} needs {module}, which is not installed. Run: pip install "chongming-task[notebook]"'
-        ) from missing
+    return extras.require(module, purpose, "notebook")

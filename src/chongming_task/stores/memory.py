@@ -12,7 +12,7 @@ from typing import Any
 
 from chongming_task.core.output import OUTPUT_CHARACTERS, OUTPUT_LINES
 from chongming_task.core.ports import Row, Touch, Write
-from chongming_task.core.query import Table, TaskQuery
+from chongming_task.core.query import Scan, Table, TaskQuery
 from chongming_task.core.records import (
     AttemptRecord,
     BucketLease,
@@ -175,8 +175,9 @@ class MemoryTaskStore:
             kept = self._attempts.get(task_id, {})
             return [kept[number] for number in sorted(kept)]
 
-    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
+    def scan(self, *wanted: Scan) -> list[list[Row]]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
+        tables = {each.table for each in wanted}
         with self._lock:  # records never change: to take hold of them is enough, and quick
             held = Held(
                 list(self._tasks.values()),
@@ -186,7 +187,7 @@ class MemoryTaskStore:
                 self._feed.all() if Table.TRANSITIONS in tables else [],
                 [line for kept in self._output.values() for line in kept.lines] if Table.OUTPUT in tables else [],
             )
-        return [scanned(held, query, table) for table in tables]
+        return [scanned(held, *each) for each in wanted]
 
     def prune(self, keep_terminal: int) -> int:
         """See :class:`~chongming_task.core.ports.TaskStore`."""

@@ -46,7 +46,7 @@ _TABLES = {
 }
 
 
-def scanned(held: Held, query: TaskQuery, table: Table) -> list[Row]:
+def scanned(held: Held, table: Table, query: TaskQuery) -> list[Row]:
     """The rows of a table that match, oldest first."""
     if table is Table.TASKS:
         return list(map(task_row, _newest([task for task in held.tasks if query.matches(task)], query.limit)))

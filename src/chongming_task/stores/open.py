@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["open_store"]
 
 
-def open_store(where: str | os.PathLike[str] | TaskStore | None) -> TaskStore:
+def open_store(where: str | os.PathLike[str] | TaskStore | None, *, read_only: bool = False) -> TaskStore:
     """The store that ``where`` names. Each kind is loaded when it is first asked for.
 
     Args:
         where: A path, for SQLite; ``"postgresql://..."`` or ``"postgres://..."``; a store, which is given back as it
             is; None for this process's memory.
+        read_only: Only look, where it is a path or a DSN.
 
     Raises:
         ConfigurationError: For anything else.
@@ -35,14 +36,14 @@ def open_store(where: str | os.PathLike[str] | TaskStore | None) -> TaskStore:
     if isinstance(where, str) and where.startswith(("postgresql://", "postgres://")):
         from chongming_task.stores.postgres import PostgresTaskStore
 
-        return PostgresTaskStore(where)
+        return PostgresTaskStore(where, read_only=read_only)
     if isinstance(where, str | os.PathLike):
         if "://" in str(where):
             scheme = str(where).partition("://")[0]
             raise ConfigurationError(f"no store for {scheme}://; use a path, such as 'runs.db', or postgresql://...")
         from chongming_task.stores.sqlite import SqliteTaskStore
 
-        return SqliteTaskStore(where)
+        return SqliteTaskStore(where, read_only=read_only)
     return _made(where)
 
 

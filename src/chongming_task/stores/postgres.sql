@@ -269,6 +269,9 @@ AND task_id = ANY(%(ids)s)
 -- name: with_name
 AND name = %(name)s
 
+-- name: with_any_run
+AND pipeline_run_id IS NOT NULL
+
 -- name: with_pipeline
 AND starts_with(pipeline_run_id, %(pipeline)s || ':')
 AND strpos(substr(pipeline_run_id, length(%(pipeline)s) + 2), ':') = 0

@@ -27,7 +27,7 @@ def tasks_of(query: TaskQuery) -> Statement:
     return _statement(["tasks"], _conditions(query) | _window(query, Table.TASKS) | _order(query, Table.TASKS))
 
 
-def scan_of(query: TaskQuery, table: Table) -> Statement:
+def scan_of(table: Table, query: TaskQuery) -> Statement:
     """The rows of a table that match; with a limit the newest first."""
     if table is Table.TASKS:
         return tasks_of(query)
@@ -59,6 +59,8 @@ def _conditions(query: TaskQuery) -> Parts:
         parts["with_prefix"] = {"prefix": query.name_prefix}
     if query.pipeline_run_id is not None:
         parts["with_run"] = {"run": query.pipeline_run_id}
+    if query.in_run:
+        parts["with_any_run"] = {}
     if query.pipeline is not None:
         parts["with_pipeline"] = {"pipeline": query.pipeline}
     if query.buckets is not None:

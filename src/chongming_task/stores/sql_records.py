@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from chongming_task.core.ports import Row, Touch, Write
-from chongming_task.core.query import Table, TaskQuery
+from chongming_task.core.query import Scan, TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConcurrencyConflict, StoreError
@@ -128,12 +128,12 @@ class SqlRecords:
             rows = session.all("attempts", task_id=task_id)
         return list(map(attempt_from, rows))
 
-    def scan(self, query: TaskQuery, *tables: Table) -> list[list[Row]]:
+    def scan(self, *wanted: Scan) -> list[list[Row]]:
         """See :class:`~chongming_task.core.ports.TaskStore`."""
-        statements = [scan_of(query, table) for table in tables]
+        statements = [scan_of(*each) for each in wanted]
         found = self._database.read_all(lambda session: [session.all(*names, **params) for names, params in statements])
-        if query.limit is not None:
-            for rows in found:
+        for rows, each in zip(found, wanted, strict=True):
+            if each.query.limit is not None:
                 rows.reverse()
         return found
 

@@ -244,6 +244,9 @@ AND task_id IN (SELECT value FROM json_each(:ids))
 -- name: with_name
 AND name = :name
 
+-- name: with_any_run
+AND pipeline_run_id IS NOT NULL
+
 -- name: with_pipeline
 AND substr(pipeline_run_id, 1, length(:pipeline) + 1) = :pipeline || ':'
 AND instr(substr(pipeline_run_id, length(:pipeline) + 2), ':') = 0

@@ -7,7 +7,7 @@ from typing import Any
 
 from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.ports import TaskStore, Write
-from chongming_task.core.query import Table, TaskQuery
+from chongming_task.core.query import Scan, Table, TaskQuery
 from chongming_task.core.states import TaskStatus
 from chongming_task.stores.codec import (
     attempt_from,
@@ -44,7 +44,7 @@ class ScanContract(StoreCase):
                 lines += [a_line(1, clipped(text), task_id), a_line(2, "x", task_id, level=20)]
             assert not store.commit([*writes, Write(a_record("bare"), None)])
             store.append_output(lines)
-            tasks, attempts, edges_found, output = other.scan(TaskQuery(), T.TASKS, T.ATTEMPTS, T.TRANSITIONS, T.OUTPUT)
+            tasks, attempts, edges_found, output = other.scan(*map(Scan, Table))
             assert plain(tasks) == plain(map(task_row, store.query(TaskQuery())))
             assert list(map(task_from, tasks)) == store.query(TaskQuery())
             ids = [f"t{number}" for number in range(len(TEXTS))]
@@ -67,7 +67,7 @@ class ScanContract(StoreCase):
             assert ids(store, T.TASKS) == ["b", "a", "B"]
             assert ids(store, T.TRANSITIONS) == ["b", "a", "B", "a"]
             assert ids(store, T.ATTEMPTS) == ["B", "b", "a"]
-            assert [(row[0], row[2]) for row in store.scan(TaskQuery(), T.OUTPUT)[0]] == [("b", 2), ("a", 1), ("b", 1)]
+            assert [(row[0], row[2]) for row in store.scan(Scan(T.OUTPUT))[0]] == [("b", 2), ("a", 1), ("b", 1)]
             store.commit([Write(a_record("b", status_version=2), 1, (), (an_attempt(2, "b", started_at=moment(9)),))])
             assert ids(store, T.ATTEMPTS) == ["B", "b", "a", "b"]
 
@@ -108,17 +108,19 @@ class ScanContract(StoreCase):
     def test_nothing_gives_no_rows(self) -> None:
         """One empty list for each table that was asked for."""
         with self.store() as store:
-            assert store.scan(TaskQuery(), T.TASKS, T.OUTPUT) == [[], []]
-            assert store.scan(TaskQuery()) == []
+            assert store.scan(Scan(T.TASKS), Scan(T.OUTPUT)) == [[], []]
+            assert store.scan() == []
 
     def test_a_scan_sees_one_moment(self) -> None:
-        """However many tables it reads: a record and its trail agree, while others write."""
+        """However many tables it reads, each by its own query."""
         with self.two_stores() as (store, other):
             store.commit([Write(a_record(), None)])
             for version in range(1, 20):
                 store.commit([Write(a_record(status_version=version), version - 1, (an_edge(version),))])
-                (task,), trail = other.scan(TaskQuery(), T.TASKS, T.TRANSITIONS)
+                (task,), trail = other.scan(Scan(T.TASKS), Scan(T.TRANSITIONS))
                 assert task_from(task).status_version == len(trail) == version
+            tasks, trail = store.scan(Scan(T.TASKS, TaskQuery(limit=0)), Scan(T.TRANSITIONS, TaskQuery(limit=2)))
+            assert (tasks, [row[1] for row in trail]) == ([], [18, 19])
 
 
 CONDITIONS: list[tuple[str, dict[str, Any]]] = [
@@ -131,6 +133,7 @@ CONDITIONS: list[tuple[str, dict[str, Any]]] = [
     ("b", {"pipeline_run_id": "nightly:2"}),
     ("ab", {"pipeline": "nightly"}),
     ("c", {"pipeline": "nightly:x"}),
+    ("abc", {"in_run": True}),
     ("", {"pipeline": "night"}),
     ("ad", {"buckets": frozenset({1, 2, 3})}),
     ("bd", {"task_ids": frozenset({"d", "b", "no such"})}),
@@ -151,7 +154,7 @@ def born_at(task_id: str, seconds: float, **fields: Any) -> Write:
 
 def ids(store: TaskStore, table: Table, **query: Any) -> list[str]:
     """The record of every row that is found."""
-    (rows,) = store.scan(TaskQuery.of(**query), table)
+    (rows,) = store.scan(Scan(table, TaskQuery.of(**query)))
     return [row[0] for row in rows]
 
 
