@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from chongming_task import (
+    AttemptsExhausted,
     ConfigurationError,
     Controller,
     InvalidTransition,
@@ -277,6 +278,25 @@ def test_a_retry_in_a_new_process_takes_the_record_along(controller_on):
     heir.handle(handle.id).wait_for("running", timeout=10)
     assert heir.stop(handle.id)
     assert heir.get(handle.id).attempt == 2
+
+
+def test_a_retry_of_what_only_seems_to_run_needs_no_reconciliation(controller_on):
+    """Its process is gone: nothing is refused on the word of the dead."""
+    gone = controller_on()
+    running, other = gone.submit(hold), gone.submit(hold)
+    for handle in (running, other):
+        handle.wait_for("running", timeout=10)
+    vanish(gone)
+    heir = controller_on()
+    heir.register(hold)
+    with pytest.raises(AttemptsExhausted):  # it had one attempt, and that is lost
+        heir.retry(running.id)
+    assert heir.get(running.id).status == "lost"
+    assert heir.retry(running.id, force=True)
+    heir.handle(running.id).wait_for("running", timeout=10)
+    assert heir.stop(running.id)
+    assert heir.reset(other.id, confirm=True)
+    assert heir.get(other.id).status == "pending"
 
 
 def test_a_word_that_is_no_choice_is_refused(controller_on):

@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -231,6 +232,17 @@ def test_history_needs_the_right_to_read_only(store, role):
         with pytest.raises(StoreError, match=r"read-only|permission denied"):
             reader.commit([born("t3")])
         reader.close()
+
+
+def test_a_network_that_swallows_everything_is_noticed(postgres_dsn):
+    """Within a minute, not within the quarter of an hour or more that the system would wait; who says so himself
+    decides."""
+    with closing(Dsn(postgres_dsn).connect()) as connection:
+        used = connection.info.get_parameters()
+    assert (used["keepalives_idle"], used["tcp_user_timeout"]) == ("20", "40000")
+    mark = "&" if "?" in postgres_dsn else "?"
+    with closing(Dsn(f"{postgres_dsn}{mark}keepalives_idle=7").connect()) as connection:
+        assert connection.info.get_parameters()["keepalives_idle"] == "7"
 
 
 # secrets

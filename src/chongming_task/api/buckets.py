@@ -7,7 +7,7 @@ from typing import Any
 
 from chongming_task.core.policies import BucketPolicy
 from chongming_task.core.ports import TaskStore
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, StoreError
 from chongming_task.runtime.steward import Steward
 
 __all__ = ["Buckets"]
@@ -25,14 +25,14 @@ class Buckets:
 
     Raises:
         ConfigurationError: For another number than the store's, or owned buckets outside of it.
+        StoreError: When what the store holds is no number of buckets.
     """
 
     def __init__(self, policy: Any, owned: Iterable[int] | None, store: TaskStore) -> None:
         if policy is not None and not isinstance(policy, BucketPolicy):
             raise ConfigurationError(f"bucket_policy takes a BucketPolicy, got {policy!r:.100}")
         if policy is None:
-            fixed = store.meta().get(_NUM_BUCKETS)
-            policy = BucketPolicy() if fixed is None else BucketPolicy(int(fixed))
+            policy = _agreed_on(store)
             explicit = False
         else:
             explicit = True
@@ -83,3 +83,11 @@ class Buckets:
                 f"{said} falls into bucket {bucket}, which {holders.get(bucket, 'nobody')} holds now; {verb} there, or "
                 "give each controller buckets of its own (see audit_buckets())"
             )
+
+
+def _agreed_on(store: TaskStore) -> BucketPolicy:
+    fixed = store.meta().get(_NUM_BUCKETS)
+    try:
+        return BucketPolicy() if fixed is None else BucketPolicy(int(fixed))
+    except ValueError:
+        raise StoreError(f"the store holds num_buckets = {fixed!r:.50}, which is no number of buckets") from None

@@ -140,6 +140,8 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
         if type(keep_terminal) is not int or keep_terminal < 0:
             raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
         lease_seconds = seconds_of("lease_ttl", lease_ttl)
+        if lease_seconds == 0:
+            raise ConfigurationError("lease_ttl must be more than 0 seconds: this controller would be taken for dead")
         self.name = name
         self.owner = checked_name(new_owner() if owner is None else owner)
         self.registry = TaskRegistry()
@@ -367,7 +369,10 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
         live = self._link.find(task_id)
         if live is None:
             self._link.snapshot(task_id)
-            raise UnknownTask(f"task {task_id!r} is no longer in memory; get() and attempts() read it from the store")
+            raise UnknownTask(
+                f"task {task_id!r} is not, or no longer, in this controller's memory; get() and attempts() read it "
+                "from the store, and every verb takes its id"
+            )
         return TaskHandle(self, live)
 
     def result(self, task_id: str | TaskHandle[Any], timeout: float | None = None) -> Any:

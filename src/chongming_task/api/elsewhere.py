@@ -17,7 +17,7 @@ from chongming_task.core.commands import command_of, refused, trigger_of
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.ports import Write
 from chongming_task.core.records import Command, TaskSnapshot
-from chongming_task.core.states import OCCUPIED, TaskStatus
+from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Asked, Forced, Orphaned
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreError, TaskError
@@ -62,7 +62,8 @@ class Elsewhere:
             StoreError: When the store cannot be asked.
         """
         task = self._link.snapshot(task_id)
-        if isinstance(trigger, Asked) and (no := refusal(task, trigger.verb, force=trigger.force)) is not None:
+        no = refusal(task, trigger.verb, force=trigger.force) if isinstance(trigger, Asked) else None
+        if no is not None and not self._only_seems_to_run(task):
             raise no
         if task.owner != self._owner and (watchers := self.watchers()).watch(task):
             self._link.store.submit_command(command_of(new_id(), task_id, trigger, self._link.engine.clock.now()))
@@ -71,6 +72,10 @@ class Elsewhere:
             return None
         with self.taking:
             return self._bring_here(task)
+
+    def _only_seems_to_run(self, task: TaskSnapshot) -> bool:
+        """Whether what is stored was true of a process that is gone: that refuses nothing."""
+        return task.holds_worker and task.owner != self._owner and not self.watchers().watch(task)
 
     def _listen_for(self, owner: str) -> None:
         """Hear what an owner was asked, if it has gone just now.
@@ -96,7 +101,7 @@ class Elsewhere:
             raise ConcurrencyConflict(
                 task.task_id, expected=task.status_version, found=found.status_version, owner=found.owner
             )
-        lost = task.live or task.status in OCCUPIED
+        lost = task.holds_worker
         stuck = task.status in _GOES_ON and isinstance(taken[0].work, NoWork)  # it would start, and cannot
         self._link.engine.transfers.adopt(taken[0], [self.orphaned(task)] if lost or stuck else ())
         return self._link.find(task.task_id) or taken[0]

@@ -14,7 +14,7 @@ from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.link import EngineLink
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.states import OCCUPIED, TERMINAL, RequestedAction, TaskStatus, Verb
+from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.live import NoWork
@@ -62,7 +62,7 @@ def fate_of(task: TaskSnapshot, *, runnable: bool, requeue: bool) -> Fate:
         runnable: Whether this process knows what to run.
         requeue: Whether lost ones are to run again.
     """
-    if not (task.live or task.status in OCCUPIED):
+    if not task.holds_worker:
         return Fate.ADOPTED if runnable else Fate.CANCELLED
     unwanted = task.requested_action in (RequestedAction.STOP, RequestedAction.CANCEL)
     return Fate.REQUEUED if runnable and requeue and not unwanted else Fate.LOST

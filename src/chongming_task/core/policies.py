@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 
+_MOST_BUCKETS = 100_000  # each has a lease, and a limit of its own
 LARGEST_SECONDS = 1e9  # seconds, 31 years: system calls that wait, and dates, take no more than a few hundred
 
 
@@ -283,7 +284,8 @@ class BucketPolicy:
     """Which bucket a business key falls into; the same in every process and on every machine.
 
     Args:
-        num_buckets: How many there are: a constant of the deployment. Changing it moves almost every key.
+        num_buckets: How many there are, at most 100 000: a constant of the deployment. Changing it moves almost every
+            key.
 
     Example:
         >>> BucketPolicy(64).bucket_for("tenant-a") == BucketPolicy(64).bucket_for("tenant-a")
@@ -293,7 +295,11 @@ class BucketPolicy:
     num_buckets: int = 64
 
     def __post_init__(self) -> None:
-        _count("BucketPolicy", "num_buckets", self.num_buckets)
+        if _count("BucketPolicy", "num_buckets", self.num_buckets) > _MOST_BUCKETS:
+            raise ConfigurationError(
+                f"BucketPolicy: num_buckets must be a whole number, 1 or more, and at most {_MOST_BUCKETS}, got "
+                f"{self.num_buckets!r:.50}"
+            )
 
     def bucket_for(self, key: str) -> int:
         """The bucket of ``key``, 0 to ``num_buckets - 1``."""

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Self
 
 from chongming_task.core.failures import Failure
-from chongming_task.core.states import REVIVABLE, TERMINAL, RequestedAction, TaskStatus
+from chongming_task.core.states import OCCUPIED, REVIVABLE, TERMINAL, RequestedAction, TaskStatus
 
 __all__ = [
     "AttemptRecord",
@@ -189,6 +189,11 @@ class TaskSnapshot(NamedTuple):
     def is_at_rest(self) -> bool:
         """Whether nothing more happens to it by itself."""
         return self.status in _AT_REST
+
+    @property
+    def holds_worker(self) -> bool:
+        """Whether it may be running: what it has done is unknown when its process dies."""
+        return self.live or self.status in OCCUPIED
 
     @property
     def is_revivable(self) -> bool:

@@ -6,6 +6,7 @@ import hashlib
 import time
 from typing import Any
 
+from chongming_task.core.policies import BucketPolicy
 from chongming_task.errors import ConfigurationError, StoreError
 from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.postgres_connections import Connections
@@ -47,11 +48,12 @@ class PostgresTaskStore(SqlRecords, SqlCoordination):
     ) -> None:
         if schema is not None and (not schema or "\0" in schema):
             raise ConfigurationError(f"schema is the name of a PostgreSQL schema, got {schema!r}")
+        policy = None if num_buckets is None else BucketPolicy(num_buckets)
         self._connections = Connections(Dsn(dsn), schema=schema, read_only=read_only)
         super().__init__(PostgresDatabase(self._connections, _prepared(self._connections)))
-        if num_buckets is not None:
+        if policy is not None:
             try:
-                self.fix_meta("num_buckets", str(num_buckets))
+                self.fix_meta("num_buckets", str(policy.num_buckets))
             except BaseException:
                 self.close()
                 raise

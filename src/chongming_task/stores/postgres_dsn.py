@@ -10,7 +10,16 @@ from chongming_task.errors import ConfigurationError
 
 __all__ = ["Dsn", "driver"]
 
-_DEFAULTS = {"connect_timeout": "10", "fallback_application_name": "chongming-task", "client_encoding": "utf8"}
+_DEFAULTS = {
+    "connect_timeout": "10",
+    "fallback_application_name": "chongming-task",
+    "client_encoding": "utf8",
+    # A network that swallows everything (a lid that was shut, a VPN that is gone) is noticed within 40 seconds.
+    "keepalives_idle": "20",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "40000",  # milliseconds
+}
 
 
 def driver() -> ModuleType:

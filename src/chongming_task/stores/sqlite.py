@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from chongming_task.core.policies import BucketPolicy
 from chongming_task.errors import ConfigurationError, StoreError
 from chongming_task.stores.sql_coordination import SqlCoordination
 from chongming_task.stores.sql_records import SqlRecords
@@ -55,15 +56,16 @@ class SqliteTaskStore(SqlRecords, SqlCoordination):
         num_buckets: int | None = None,
     ) -> None:
         self.path = _checked(path)
+        policy = None if num_buckets is None else BucketPolicy(num_buckets)
         require_library()
         if not read_only:
             _make_private(self.path)
         warn_once(self.path)
         connections = _opened(self.path, read_only=read_only, full_sync=full_sync)
         super().__init__(SqliteDatabase(connections))
-        if num_buckets is not None:
+        if policy is not None:
             try:
-                self.fix_meta("num_buckets", str(num_buckets))
+                self.fix_meta("num_buckets", str(policy.num_buckets))
             except BaseException:
                 self.close()
                 raise
@@ -74,7 +76,7 @@ class SqliteTaskStore(SqlRecords, SqlCoordination):
 
 def _checked(path: object) -> Path:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str) or not text:
+    if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigurationError(f"a store's path is text, such as 'runs.db', got {path!r}")
     if text.startswith((":memory:", "file:")):
         raise ConfigurationError(f"{text!r} is no path; for records in memory use MemoryTaskStore()")

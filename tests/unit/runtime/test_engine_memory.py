@@ -77,7 +77,7 @@ def test_without_a_handle_its_recipe_is_gone(make_rig):
     with pytest.raises(NotRestartable, match="submit it again"):
         rig.controller.retry(task_id, force=True)
     assert rig.controller.get(task_id).status == "failed"
-    with pytest.raises(UnknownTask, match="no longer in memory"):
+    with pytest.raises(UnknownTask, match="no longer, in this controller's memory"):
         rig.controller.handle(task_id)
 
 

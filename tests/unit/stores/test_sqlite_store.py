@@ -8,11 +8,12 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from chongming_task import ConfigurationError, SqliteTaskStore, StoreError, StoreWarning
+from chongming_task import ConfigurationError, Controller, SqliteTaskStore, StoreError, StoreWarning
 from chongming_task.core.ports import Write
 from chongming_task.core.query import TaskQuery
 from chongming_task.stores import queries as queries_module
@@ -346,3 +347,15 @@ def test_a_name_that_occurs_twice_is_told(tmp_path):
     twice.write_text("-- name: a\nSELECT 1\n\n-- name: a\nSELECT 2\n")
     with pytest.raises(ValueError, match="'a' twice"):
         queries(os.path.relpath(twice, Path(queries_module.__file__).parent))
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "8", 2**63])
+def test_a_number_of_buckets_that_is_none_is_refused(tmp_path, number):
+    """Nor is it fixed for all who come later; one that somebody has written by hand is told."""
+    with pytest.raises(ConfigurationError, match="num_buckets"):
+        SqliteTaskStore(tmp_path / "runs.db", num_buckets=number)
+    assert not (tmp_path / "runs.db").exists()
+    with closing(SqliteTaskStore(tmp_path / "runs.db")) as store:
+        store.fix_meta("num_buckets", str(number) if number != "8" else "eight")
+        with pytest.raises(StoreError, match="num_buckets"):
+            Controller(store)
