@@ -462,6 +462,115 @@ def test_a_node_that_is_retried_alone_waits_for_those_before_it():
     rig.check()
 
 
+def blocked_chain(**options):
+    """A rig, and a run in which ``bad`` has failed: it has blocked ``next`` and ``last``; ``worse`` blocks ``both``."""
+    rig = Rig()
+    pipeline = Pipeline("alone", on_failure=AggregationPolicy.all_settled)
+    bad = pipeline.add(job, name="bad", **options)
+    worse = pipeline.add(job, name="worse")
+    pipeline.add(job, deps=pipeline.add(job, deps=bad, name="next"), name="last")
+    pipeline.add(job, deps=[bad, worse], name="both")
+    run = pipeline.submit(rig.controller)
+    rig.settle()
+    for name in ("bad", "worse"):
+        rig.worker(run[name]).fail(ValueError("planted"))
+    rig.settle()
+    assert [str(status) for status in run.statuses().values()] == ["failed", "failed", *["cancelled"] * 3]
+    return rig, run
+
+
+def test_what_a_node_has_blocked_waits_again_when_that_is_retried():
+    """Down to the last one; what something else blocks as well is told that, and what else has failed stays."""
+    rig, run = blocked_chain()
+    run["bad"].retry(force=True)
+    rig.settle()
+    assert [str(run[name].status) for name in ("worse", "next", "last", "both")] == [
+        "failed",
+        "blocked",
+        "blocked",
+        "cancelled",
+    ]
+    assert run["both"].failure.message == "upstream 'worse' failed: planted"
+    trail = rig.controller.transitions(run["last"].id)[-2:]
+    assert [(each.to_status, each.actor, each.reason) for each in trail] == [
+        ("pending", "pipeline", "'next' is taken up again"),
+        ("blocked", "pipeline", "'next' is taken up again"),
+    ]
+    for name in ("bad", "next", "last"):
+        rig.worker(run[name]).finish(1)
+        rig.settle()
+    assert run["last"].status == "succeeded"
+    assert run.status == "failed"
+    rig.check()
+
+
+def test_several_nodes_that_are_retried_at_once_let_wait_what_they_have_blocked_together():
+    """And one that fails again blocks it again."""
+    rig, run = blocked_chain()
+    run["worse"].retry(force=True)
+    run["bad"].reset(confirm=True)
+    rig.settle()
+    assert [str(run[name].status) for name in ("next", "last", "both")] == ["blocked"] * 3
+    run["bad"].start()
+    rig.settle()
+    rig.worker(run["worse"]).finish(1)
+    rig.worker(run["bad"]).fail(ValueError("again"))
+    rig.settle()
+    assert {run[name].failure.message.rpartition(": ")[2] for name in ("next", "last", "both")} == {"again"}
+    assert run.status == "failed"
+    rig.check()
+
+
+def test_a_task_of_a_map_that_is_retried_alone_takes_the_map_up(controller):
+    """With all that the map has blocked; a map that is retried runs every task again that has no result."""
+    ran, broken = [], {1, 2}
+
+    def scale(n):
+        ran.append(n)
+        if n in broken:
+            raise ValueError("planted")
+        return n * 10
+
+    pipeline = Pipeline("map", on_failure=AggregationPolicy.all_settled)
+    pipeline.add(sum, pipeline.map(scale, range(4), name="scale"), name="total")
+    run = run_of(pipeline, controller)
+    broken.remove(1)
+    run["scale[1]"].retry(force=True)
+    assert run.wait(PATIENCE) == "failed"
+    assert run["total"].failure.message.endswith("upstream 'scale[2]' failed: planted")
+    assert sorted(ran) == [0, 1, 1, 2, 3]
+    broken.clear()
+    run["scale"].retry()
+    assert run.wait(PATIENCE) == "succeeded"
+    assert run.result("total") == 60
+    assert sorted(ran) == [0, 1, 1, 2, 2, 3]
+
+
+def test_a_map_that_was_stopped_is_retried_with_its_tasks():
+    """What had succeeded stays."""
+    rig = Rig()
+    pipeline = Pipeline("stopped", on_failure=AggregationPolicy.all_settled)
+    pipeline.add(job, deps=pipeline.map(job, range(3), name="map"), name="after")
+    run = pipeline.submit(rig.controller)
+    rig.settle()
+    rig.worker(run["map[0]"]).finish(0)
+    rig.settle()
+    run["map"].stop(wait=False)
+    rig.settle()
+    for name in ("map[1]", "map[2]"):
+        rig.worker(run[name]).checkpoint()
+    rig.settle()
+    assert run.status == "stopped"
+    run["map"].retry()
+    rig.settle()
+    assert [str(each.status) for each in run.tasks("map")] == ["succeeded", "starting", "starting"]
+    for name in ("map[1]", "map[2]", "map", "after"):
+        rig.worker(run[name]).finish(1)
+        rig.settle()
+    assert run.status == "succeeded"
+    rig.check()
+
+
 def test_stop_and_cancel(controller):
     """End everything that has not ended, and say so when it is confirmed."""
     for verb, wanted in (("stop", "stopped"), ("cancel", "cancelled")):

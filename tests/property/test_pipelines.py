@@ -387,6 +387,23 @@ def test_runs_that_are_left_alone_end_as_their_nodes_say(numbers):
     assert world.run.statuses() == expected(world)
 
 
+@settings(steered, max_examples=40)
+@given(dags(40))
+def test_to_retry_all_that_failed_one_by_one_is_to_retry_the_run(numbers):
+    """Each of them lets wait again what it had blocked; the last one, what they had blocked together."""
+    once, singly = World(numbers, 0), World(numbers, 0)
+    for world in (once, singly):
+        world.drain()
+    once.run.retry_failed()
+    for task in singly.run.snapshots():
+        if task.status in (S.FAILED, S.LOST):
+            singly.rig.controller.retry(task.task_id, force=True)
+            singly.settle()
+    for world in (once, singly):
+        world.drain()
+    assert singly.run.statuses() == once.run.statuses()
+
+
 @settings(steered, max_examples=110)
 @given(dags(40), policies, st.lists(st.integers(0, 2**20 - 1), max_size=60))
 def test_runs_that_are_steered_come_to_rest(numbers, policy, script):

@@ -11,9 +11,8 @@ from chongming_task.api.pipeline import Node
 from chongming_task.api.pipeline_checks import unknown_node
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import asked, grace_of
-from chongming_task.core.failures import FailureKind
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.runs import PipelineRunStatus
+from chongming_task.core.runs import PipelineRunStatus, is_blocked
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
 from chongming_task.errors import ControllerClosed
@@ -146,9 +145,7 @@ class PipelineRun:
         if first is None:
             return RunSummary(self.status, run.counts())
         task, node = first.snapshot, run.number_of(first)
-        of_map = (
-            [run.plans[node].name] if first is not run.nodes[node] and _is_blocked(run.nodes[node].snapshot) else []
-        )
+        of_map = [run.plans[node].name] if first is not run.nodes[node] and is_blocked(run.nodes[node].snapshot) else []
         chain = (task.node or task.name, *of_map, *_blocked_below(run, node))
         return RunSummary(self.status, run.counts(), chain, None if task.failure is None else task.failure.message)
 
@@ -281,14 +278,17 @@ class PipelineRun:
         return mine is not None and any(live.snapshot.task_id == mine for live in self._run.members())
 
     def skip(self, node: Node | str, reason: str | None = None, *, actor: str = "user") -> bool:
-        """Pass over a node that has not begun, or has failed; see :meth:`Controller.skip`."""
+        """Pass over a node that has not begun, or has failed; see :meth:`Controller.skip`.
+
+        What a failed one had blocked is looked at again with :meth:`retry_failed`.
+        """
         return self._controller.skip(self.handle(node), reason, actor=actor)
 
     def retry_failed(self, *, reason: str | None = None, actor: str = "user") -> list[str]:
         """Run again what failed or was lost, and what that has blocked; what has succeeded stays.
 
         One whose lost worker still runs is left alone: two copies would run. In a run that is paused they wait for the
-        end of the pause.
+        end of the pause. For one node and what it has blocked: ``run["load"].retry(force=True)``.
 
         Returns:
             The names of the nodes that run again, or wait to.
@@ -348,13 +348,8 @@ def _blocked_below(run: LiveRun, node: int) -> list[str]:
     """The nodes that a failed one has blocked, along one path down."""
     found: list[str] = []
     while True:
-        below = [each for each in run.graph.downstream[node] if _is_blocked(run.nodes[each].snapshot)]
+        below = [each for each in run.graph.downstream[node] if is_blocked(run.nodes[each].snapshot)]
         if not below:
             return found
         node = below[0]
         found.append(run.plans[node].name)
-
-
-def _is_blocked(task: TaskSnapshot) -> bool:
-    failure = task.failure
-    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED

@@ -11,9 +11,9 @@ from chongming_task.api.run_making import RunMaker
 from chongming_task.api.submission import Submissions
 from chongming_task.api.task import spec_of
 from chongming_task.api.values import ResultValues
-from chongming_task.core.failures import FailureKind
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot, Transition
+from chongming_task.core.runs import is_blocked
 from chongming_task.core.states import OCCUPIED, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.errors import ConfigurationError, UnknownTask
@@ -150,7 +150,7 @@ class RunStarting:
         if not task.is_terminal:
             orphaned: list[Trigger] = [self._elsewhere.orphaned(task)] if _has_begun(task) else []
             return orphaned if task.requested_action in _ENDING else [*orphaned, *self._anew()]
-        return self._anew() if _is_left_behind(task, last) or _is_blocked(task) else []
+        return self._anew() if _is_left_behind(task, last) or is_blocked(task) else []
 
     def _steps_of_task(
         self, task: TaskSnapshot, last: Transition | None, restarts: bool, *, of_map: bool
@@ -170,7 +170,7 @@ class RunStarting:
             if task.status is S.LOST:
                 return again if restarts else []
             return again if of_map or task.attempt else self._anew()
-        return self._anew() if _is_blocked(task) else []
+        return self._anew() if is_blocked(task) else []
 
     def _anew(self) -> list[Trigger]:
         return [Asked(Verb.RESET, self.owner), Asked(Verb.START, self.owner, blocked=True)]
@@ -197,8 +197,3 @@ def _has_begun(task: TaskSnapshot) -> bool:
 def _is_left_behind(task: TaskSnapshot, last: Transition | None) -> bool:
     """Whether it ended for no other reason than that its process was gone; not one that was being stopped."""
     return last is not None and last.trigger == "reconcile:orphan" and last.from_status is not S.STOPPING
-
-
-def _is_blocked(task: TaskSnapshot) -> bool:
-    failure = task.failure
-    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED

@@ -230,6 +230,9 @@ class Steering:
     ) -> bool:
         """Try a record again: one that failed, was stopped, cancelled or lost; or at once one that waits to retry.
 
+        In a pipeline run, the nodes that it had blocked wait for it again; a map runs each of its tasks again that has
+        no result. What ``fail_fast`` had ended beside it stays: ``run.retry_failed()`` runs that again as well.
+
         Args:
             task_id: The record: its id or its handle.
             force: Grant one attempt beyond ``max_attempts``; and on a LOST record whose worker still runs, accept two

@@ -12,7 +12,7 @@ from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["AggregationPolicy", "PipelineRunStatus", "Standing", "blocked_by", "doom_of", "fold"]
+__all__ = ["AggregationPolicy", "PipelineRunStatus", "Standing", "blocked_by", "doom_of", "fold", "is_blocked"]
 
 S = TaskStatus
 
@@ -150,3 +150,9 @@ def blocked_by(cause: TaskSnapshot) -> Failure:
     why = cause.failure.message.strip().partition("\n")[0][:200] if cause.failure is not None else ""
     said = f"upstream {cause.node or cause.name!r} {verb}"
     return Failure(FailureKind.DEPENDENCY_FAILED, f"{said}: {why}" if why else said)
+
+
+def is_blocked(task: TaskSnapshot) -> bool:
+    """Whether a node was cancelled because of what it waits for."""
+    failure = task.failure
+    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED

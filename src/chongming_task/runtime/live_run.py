@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chongming_task.core.graph import BAD, JoinMode, RunGraph, Tally
 from chongming_task.core.policies import RetryPolicy
-from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold
+from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold, is_blocked
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.live import LiveTask, Work
@@ -125,6 +125,7 @@ class LiveRun:
         self.doomed = False
         self.begun = False  # an engine has it
         self.mending = False  # nodes are being revived: nothing is decided, and all is decided anew at the end
+        self.revived: deque[LiveTask] = deque()  # live again; what they have blocked is still to be looked at
         self.failed: LiveTask | None = None  # the first since the run was last taken up
         self.swept: set[LiveTask] = set()  # ended by the run's policy, not by what they wait for
         self.again: dict[LiveTask, Asked] = {}  # are to run again as soon as they have been ended
@@ -185,6 +186,12 @@ class LiveRun:
         self._counts[status] += 1
         if status in TERMINAL:
             self.maps[self.number_of(live)].ended[status] += 1
+
+    def blocked_below(self, live: LiveTask) -> list[LiveTask]:
+        """What a record has blocked: its map, or the nodes that wait for it."""
+        node = self.number_of(live)
+        below = self.graph.downstream[node] if live is self.nodes[node] else [node]
+        return [self.nodes[each] for each in below if is_blocked(self.nodes[each].draft)]
 
     def ends(self) -> dict[int, TaskStatus]:
         """Of the nodes that have ended, how; in the order they did."""

@@ -135,30 +135,38 @@ class Pipelines:
             if before is S.BLOCKED:
                 run.tickets.pop(node, None)
         if before in TERMINAL:
-            self._take_up(run, after)
+            self._take_up(run, live, after)
         elif after in TERMINAL:
             self._ended(run, live, node)
         elif after is S.RETRY_WAIT and run.paused:
             self.add(self.verbs.hold(run, live))
         elif after is S.BLOCKED and not run.mending:  # it was reset, and started again
-            self._take_up(run, after)
+            self._take_up(run, live, after)
         self.fold(run)
 
-    def _take_up(self, run: LiveRun, after: TaskStatus) -> None:
+    def _take_up(self, run: LiveRun, live: LiveTask, after: TaskStatus) -> None:
         """A record that had ended lives again, or has ended in another way: decide anew from how things stand."""
         if after not in TERMINAL:
             run.asked, run.doomed, run.failed = None, False, None
+            run.revived.append(live)
         if not run.mending:
             run.mending = True
             self.add(self._mend(run))
 
     def _mend(self, run: LiveRun) -> Steps:
+        """What a record had blocked waits again, and what that had blocked in turn."""
+        while run.revived:
+            cause = run.revived.popleft()
+            for live in run.blocked_below(cause):
+                self.verbs.unblock(live, cause)
+                yield
         self.go_on(run)
         yield
 
     def go_on(self, run: LiveRun) -> None:
         """Decide everything anew."""
         run.mending = False
+        run.revived.clear()
         run.held = []
         run.tickets.clear()
         self.decide(run, run.graph.rebuild(run.ends()))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from chongming_task.core.failures import FailureKind
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.core.runs import is_blocked
 from chongming_task.core.states import REVIVABLE, TERMINAL, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.live import LiveTask, NoWork
@@ -44,6 +43,8 @@ class RunVerbs:
             return (blocked,)
         anew = live.draft.status in REVIVABLE and (live.draft.attempt == 0 or run.asks_anew(node))
         if trigger.verb is Verb.RETRY and anew:
+            if run.is_map(node):
+                self._lead.add(self._retry_tasks(run, node, trigger))
             return (trigger._replace(verb=Verb.RESET), blocked)
         return (trigger,)
 
@@ -113,7 +114,7 @@ class RunVerbs:
             yield
         self._lead.go_on(run)
         yield  # what is decided comes first: some may still wait for what has not succeeded
-        names = [live.draft.node or live.draft.name for live in again if not _is_blocked(live.draft)]
+        names = [live.draft.node or live.draft.name for live in again if not is_blocked(live.draft)]
         self._lead.engine.told(lambda: done(names))
 
     def revive_late(self, run: LiveRun, live: LiveTask, trigger: Asked) -> Steps:
@@ -121,13 +122,30 @@ class RunVerbs:
         self._revive_one(run, live, trigger)
         yield
 
+    def unblock(self, live: LiveTask, cause: LiveTask) -> None:
+        """Let a node wait again for ``cause``, which had blocked it and is taken up again itself."""
+        why = f"{cause.draft.node!r} is taken up again"
+        if self._lead.engine.try_apply(live, Asked(Verb.RESET, ACTOR, why)):
+            self._lead.engine.try_apply(live, Asked(Verb.START, ACTOR, why, blocked=True))
+
+    def _retry_tasks(self, run: LiveRun, node: int, trigger: Asked) -> Steps:
+        """A map is retried: so is each of its tasks that has no result."""
+        for live in run.tasks_of(node):
+            if live.draft.status in REVIVABLE and not live.draft.abandoned:
+                self._again(run, live, trigger._replace(force=True))
+                yield
+
     def _revive_one(self, run: LiveRun, live: LiveTask, retry: Asked) -> bool:
         task = live.draft
         failed = task.status in FAILURES and not task.abandoned
-        if not failed and not (task.status is S.CANCELLED and (_is_blocked(task) or live in run.swept)):
+        if not failed and not (task.status is S.CANCELLED and (is_blocked(task) or live in run.swept)):
             return False
+        return self._again(run, live, retry)
+
+    def _again(self, run: LiveRun, live: LiveTask, retry: Asked) -> bool:
+        """Run a record again, or have it wait to."""
+        task, node = live.draft, run.number_of(live)
         run.swept.discard(live)
-        node = run.number_of(live)
         if isinstance(live.work, NoWork):  # it is a map's, and runs again when its items are known
             run.steps[task.task_id] = [retry]
             return True
@@ -146,9 +164,3 @@ def _each(calls: Sequence[Callable[[], None]]) -> Steps:
     for call in calls:
         call()
         yield
-
-
-def _is_blocked(task: TaskSnapshot) -> bool:
-    """Whether it was cancelled because of what it waits for."""
-    failure = task.failure
-    return task.status is S.CANCELLED and failure is not None and failure.kind is FailureKind.DEPENDENCY_FAILED
