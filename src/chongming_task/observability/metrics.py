@@ -237,7 +237,7 @@ class MetricsRecorder:
     def _try(self, tell: Callable[[], None]) -> None:
         try:
             tell()
-        except Exception:  # the sink's fault is its own: told in the log once, or the log would be full of it
+        except BaseException:  # the sink's fault is its own: told in the log once, or the log would be full of it
             if not self._failing:
                 _logger.exception("the metrics sink raised; not logged again until it works")
             self._failing = True

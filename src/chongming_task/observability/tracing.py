@@ -51,7 +51,7 @@ class Tracing:
         self._find = find
         self._lock = threading.Lock()
         self._open: dict[tuple[str, int], AttemptSpan] = {}
-        self._runs: dict[str, Span] = {}
+        self._runs: dict[str, _RunSpan] = {}
         self._listener: Listener | None = None
 
     def begin(self, subscribe: Subscribe) -> None:
@@ -69,13 +69,14 @@ class Tracing:
         for attempt in attempts:
             attempt.end(str(TaskStatus.LOST), _GIVEN_UP)
         for run in runs:
-            attempted("end a span", partial(run.end, {}, _GIVEN_UP))
+            run.end({}, _GIVEN_UP)
 
     # where the work is submitted, and done
 
     def origin(self, name: str) -> Origin:
         """Note what is current here, for a record that is submitted now."""
-        return Origin(name, attempted("tell what is current", self.tracer.current))
+        # In the caller's own thread: his Ctrl-C is his.
+        return Origin(name, attempted("tell what is current", self.tracer.current, faults=Exception))
 
     def attempt(self, request: AttemptRequest) -> AttemptSpan:
         """The span of an attempt, not begun yet."""
@@ -88,11 +89,13 @@ class Tracing:
         if run_id is None:
             return parent
         with self._lock:
-            if run_id not in self._runs:
-                name = run_id.rpartition(":")[0] or run_id
-                attributes = {"chongming.pipeline.name": name, "chongming.pipeline_run.id": run_id}
-                self._runs[run_id] = self.tracer.start(name, parent=parent, links=(), attributes=attributes)
-            return self._runs[run_id].context
+            run = self._runs.setdefault(run_id, _RunSpan())
+        return run.begin(lambda: self._start_run(run_id, parent)).context
+
+    def _start_run(self, run_id: str, parent: Any) -> Span:
+        name = run_id.rpartition(":")[0] or run_id
+        attributes = {"chongming.pipeline.name": name, "chongming.pipeline_run.id": run_id}
+        return self.tracer.start(name, parent=parent, links=(), attributes=attributes)
 
     def opened(self, key: tuple[str, int], span: AttemptSpan) -> None:
         """Keep a span that has begun; whatever was kept for the same attempt has been forgotten by a reset."""
@@ -132,7 +135,7 @@ class Tracing:
             run = self._runs.pop(run_id, None)
         if run is not None:
             failure = _RUN_FAILED if status is PipelineRunStatus.FAILED else None
-            attempted("end a span", lambda: run.end({"chongming.pipeline_run.status": str(status)}, failure))
+            run.end({"chongming.pipeline_run.status": str(status)}, failure)
 
     def _lost(self, task_id: str) -> None:
         """A worker was given up: its span ends here, whatever it goes on to do."""
@@ -147,6 +150,38 @@ class Tracing:
 
 _GIVEN_UP = Failure(FailureKind.LOST, "its end was not heard of")
 _RUN_FAILED = Failure(FailureKind.DEPENDENCY_FAILED, "the pipeline run failed")
+
+
+class _RunSpan:
+    """The span of one run. Begins with its first attempt; who ends it does not wait for a tracer that is stuck."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()  # a run's own: a tracer that is stuck on one run holds up no other
+        self._lock = threading.Lock()
+        self._span: Span | None = None
+        self._told: tuple[Mapping[str, Any], Failure | None] | None = None  # how it ended, also while it is started
+        self._over = False
+
+    def begin(self, start: Callable[[], Span]) -> Span:
+        """The span, started unless that is done already."""
+        with self._starting:
+            if self._span is None:
+                self._span = start()
+                self._settle()
+            return self._span
+
+    def end(self, attributes: Mapping[str, Any], failure: Failure | None) -> None:
+        """End it, as soon as it has begun. Called once."""
+        self._told = attributes, failure
+        self._settle()
+
+    def _settle(self) -> None:
+        with self._lock:
+            span, told = self._span, self._told
+            if span is None or told is None or self._over:
+                return
+            self._over = True
+        attempted("end a span", partial(span.end, *told))
 
 
 class AttemptSpan:
@@ -223,10 +258,13 @@ def _attributes(request: AttemptRequest, executor: str) -> Mapping[str, Any]:
     return found
 
 
-def attempted(what: str, call: Callable[[], Any]) -> Any:
-    """What a tracer gives; None when it raises, which is its own fault and costs no task anything."""
+def attempted(what: str, call: Callable[[], Any], *, faults: type[BaseException] = BaseException) -> Any:
+    """What a tracer gives; None when it raises, which is its own fault and costs no task anything.
+
+    Not even SystemExit goes further: it would take along the report that is being told, and whoever waits for it.
+    """
     try:
         return call()
-    except Exception:
+    except faults:
         _logger.exception("the tracer could not %s", what)
         return None

@@ -232,12 +232,12 @@ class Bus:
         for subscriber in self._subscribers:
             try:
                 subscriber.offer(events)
-            except Exception:  # a filter that raises: a subscriber's fault is its own
+            except BaseException:  # a filter that raises: a subscriber's fault is its own
                 _logger.exception("a subscriber's filter raised")
         for tap in self._taps:
             try:
                 tap(changed)
-            except Exception:  # a broken view must not stop the engine
+            except BaseException:  # a broken view must not stop the engine, not even by SystemExit
                 _logger.exception("a view raised")
 
     def close(self) -> None:

@@ -224,6 +224,21 @@ def test_a_sink_that_raises_is_told_once(caplog):
     assert [record.name for record in caplog.records].count("chongming_task.metrics") == 2
 
 
+def test_a_sink_that_exits_misses_nothing_else(rig, sink):
+    """SystemExit out of one number, and the others are told all the same."""
+
+    def leave(*args):
+        raise SystemExit
+
+    sink.observe = leave
+    handle, worker = rig.running()
+    worker.finish()
+    rig.settle()
+    assert handle.status == "succeeded"
+    assert sink.counts["tasks_ended_total", "succeeded", "job"] == 1
+    assert {sink.gauges["tasks_open", "nightly", status] for status in ("queued", "starting", "running")} == {0}
+
+
 @pytest.mark.parametrize("wrong", [{"metrics": print}, {"tracer": object()}, {"metrics": dict}, {"tracer": "jaeger"}])
 def test_what_is_no_sink_or_tracer_is_refused(wrong):
     """At the call, with what it must have."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import pytest
 
 from chongming_task import Controller, Pipeline, RetryPolicy, current_context
+from tests.unit.observability.conftest import MemorySpan
 
 
 @pytest.fixture
@@ -175,6 +177,63 @@ def test_a_tracer_that_raises_costs_the_span_only(tracer, caplog, method):
     with Controller(tracer=tracer) as controller:
         assert controller.submit(pow, 2, 3).result() == 8
     assert "the tracer could not" in caplog.text
+
+
+@pytest.mark.parametrize("executor", ["thread", "inline"])
+@pytest.mark.parametrize("where", ["start", "context", "use", "end"])
+def test_a_tracer_that_exits_costs_the_span_only(tracer, caplog, monkeypatch, executor, where):
+    """SystemExit ends neither the worker nor the attempt, of a task and of a run alike."""
+
+    def leave(*args, **kwargs):
+        raise SystemExit(where)
+
+    if where == "start":
+        tracer.start = leave
+    elif where == "context":  # set while the span is made
+        monkeypatch.setattr(MemorySpan, "__init__", leave)
+    else:
+        monkeypatch.setattr(MemorySpan, where, leave)
+    pipeline = Pipeline("nightly")
+    pipeline.add(abs, -1, name="one")
+    with Controller(tracer=tracer, executor=executor) as controller:
+        assert controller.submit(pow, 2, 3).result(10) == 8
+        assert pipeline.submit(controller).wait(10) == "succeeded"
+    assert "the tracer could not" in caplog.text
+
+
+def until(holds, seconds=10):
+    """Whether it comes true in time."""
+    ends = time.monotonic() + seconds
+    while not holds() and time.monotonic() < ends:
+        time.sleep(0.005)
+    return holds()
+
+
+@pytest.mark.abandons_threads
+def test_a_tracer_that_blocks_on_a_run_holds_up_neither_others_nor_the_end(tracer):
+    """Only what wants a span of that run waits."""
+    release, start = threading.Event(), tracer.start
+
+    def block(name, **options):
+        if name == "stuck":
+            release.wait(30)
+        return start(name, **options)
+
+    tracer.start = block
+    stuck, other = Pipeline("stuck"), Pipeline("other")
+    stuck.add(abs, -1, name="one")
+    other.add(abs, -1, name="one")
+    controller = Controller(tracer=tracer)
+    try:
+        stuck.submit(controller)
+        assert other.submit(controller).wait(10) == "succeeded"
+        end = threading.Thread(target=controller.close, args=(0.1,), daemon=True)
+        end.start()
+        end.join(10)
+        assert not end.is_alive()
+    finally:
+        release.set()
+    assert until(lambda: [span.ends for span in tracer.spans if span.name == "stuck"] == [1])
 
 
 def test_a_span_that_will_not_end_costs_no_result(tracer, caplog, monkeypatch):

@@ -287,3 +287,18 @@ def test_progress_does_not_reach_a_view_after_its_end(rig):
     rig.worker(handle).begin()
     rig.settle()
     assert [task.status for batch in seen for task in batch] == ["starting"]
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), SystemExit(3)])
+def test_a_view_or_filter_that_raises_does_not_stop_the_engine(error, caplog):
+    """Also when it is no Exception: the engine has one thread."""
+
+    def broken(subject):
+        raise error
+
+    with Controller() as controller:
+        controller.tap(broken)
+        controller._link.engine.bus.subscribe(print, broken)
+        assert controller.submit(pow, 2, 3).result(10) == 8
+    assert "a view raised" in caplog.text
+    assert "a subscriber's filter raised" in caplog.text
