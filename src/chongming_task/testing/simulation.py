@@ -87,7 +87,7 @@ class Simulation:
             clock=self.clock,
             driver=self.driver,
             dice=self.dice.random,
-            lease_ttl=0.0,
+            lease_ttl=1e-6,
             capture=False,  # nobody closes a controller that has crashed, and nothing is run that could write
         )
         self.controller.register(_job)
