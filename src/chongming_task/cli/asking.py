@@ -10,8 +10,9 @@ from chongming_task.cli.exit_codes import ExitCode
 from chongming_task.core.records import Command, TaskSnapshot
 from chongming_task.core.states import OCCUPIED, Outcome, TaskStatus, Verb, rule_for
 from chongming_task.core.verbs import refusal
+from chongming_task.errors import TaskError
 
-__all__ = ["Answer", "Way", "answer_of", "late_answer", "reached", "way_of"]
+__all__ = ["Answer", "Way", "answer_of", "late_answer", "reached", "refused", "way_of"]
 
 S = TaskStatus
 _RERUNS = frozenset({Verb.RETRY, Verb.RESUME})
@@ -49,7 +50,7 @@ def way_of(
     """
     no = refusal(task, verb, force=force)
     if no is not None:
-        return Answer(ExitCode.REFUSED, str(no).replace("force=True", "--force"), task.status)
+        return refused(verb, no, task, was=task.status)
     if watched:
         return Way.SEND
     held = task.live or task.status in OCCUPIED
@@ -61,6 +62,20 @@ def way_of(
         said = "nobody watches it, so nothing would hold it; chongming-task reconcile tells what it has become"
         return Answer(ExitCode.REFUSED, said, task.status)
     return _rerun(task, verb, tasks)
+
+
+def refused(verb: Verb, error: TaskError, task: TaskSnapshot, *, was: S) -> Answer:
+    """What a refusal means to whoever asked.
+
+    Args:
+        verb: What was asked.
+        error: What it was refused with.
+        task: The record, as it is now.
+        was: Its status before. One that nobody watches may have become cancelled when it was looked at.
+    """
+    if verb is Verb.STOP and task.status is S.CANCELLED and was is not S.CANCELLED:
+        return Answer(ExitCode.DONE, "cancelled: its process was gone, and it will not start", task.status)
+    return Answer(ExitCode.REFUSED, str(error).replace("force=True", "--force"), task.status)
 
 
 def _rerun(task: TaskSnapshot, verb: Verb, tasks: Collection[str] | None) -> Way | Answer:

@@ -41,39 +41,45 @@ def code_of(task: TaskSnapshot, *, interrupted: bool) -> ExitCode:
 
 
 def follow(
-    controller: Controller, task_ids: Sequence[str], console: Console, grace_seconds: float, *, after: int = 0
-) -> tuple[list[TaskSnapshot], bool]:
+    controller: Controller,
+    task_ids: Sequence[str],
+    console: Console,
+    *,
+    interrupts: Interrupts,
+    grace_seconds: float,
+    after: int = 0,
+) -> list[TaskSnapshot]:
     """Show records of this process until all have ended.
 
     Args:
         controller: Runs them.
         task_ids: The records.
         console: Where to.
+        interrupts: Ctrl-C, counted since before they began.
         grace_seconds: What the first Ctrl-C gives them to end; the second gives none.
         after: The newest line of the output of a single one that was written before.
 
     Returns:
-        How they have ended, and whether Ctrl-C was pressed.
+        How they have ended.
     """
     handles = [controller.handle(task_id) for task_id in task_ids]
     view = _View(controller, handles, console, after)
-    with Interrupts() as interrupts:
-        heard = 0
-        while open_ones := [handle for handle in handles if not handle.done()]:
-            if interrupts.count > heard:
-                heard = interrupts.count
-                view.say("stopping; Ctrl-C again stops at once" if heard == 1 else "stopping at once")
-                _stop(open_ones, grace_seconds if heard == 1 else None)
-            view.show()
-            try:
-                open_ones[0].wait(_TURN_SECONDS)
-            except TimeoutError:
-                pass  # the next turn
+    heard = 0
+    while open_ones := [handle for handle in handles if not handle.done()]:
+        if interrupts.count > heard:
+            heard = interrupts.count
+            view.say("stopping; Ctrl-C again stops at once" if heard == 1 else "stopping at once")
+            _stop(open_ones, grace_seconds if heard == 1 else None)
         view.show()
+        try:
+            open_ones[0].wait(_TURN_SECONDS)
+        except TimeoutError:
+            pass  # the next turn
+    view.show()
     ended = [handle.snapshot for handle in handles]
     for task in ended:
         view.say(_ended(task))
-    return ended, heard > 0
+    return ended
 
 
 def _stop(handles: Sequence[TaskHandle[Any]], grace_seconds: float | None) -> None:
@@ -95,7 +101,9 @@ def _ended(task: TaskSnapshot) -> str:
 class _View:
     """What is said of them meanwhile: a line that changes on a screen, else a line for each piece of news."""
 
-    def __init__(self, controller: Controller, handles: Sequence[TaskHandle[Any]], console: Console, after: int) -> None:
+    def __init__(
+        self, controller: Controller, handles: Sequence[TaskHandle[Any]], console: Console, after: int
+    ) -> None:
         self._controller = controller
         self._handles = handles
         self._console = console

@@ -36,7 +36,7 @@ def find(store: TaskStore, word: str) -> TaskSnapshot:
     exact = store.get(word)
     if exact is not None:
         return exact
-    found = {task.task_id: task for task in store.query(TaskQuery(name_prefix=word)) if task.name == word}
+    found = {task.task_id: task for task in store.query(TaskQuery(name=word))}
     if _FRAGMENT.fullmatch(word):
         part = word.lower()
         every = store.query(TaskQuery())

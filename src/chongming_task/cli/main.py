@@ -9,6 +9,7 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import TextIO
 
 from chongming_task.cli.console import Console
 from chongming_task.cli.database import VARIABLE
@@ -54,9 +55,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         options = parser_for(hidden).parse_args(words)
+        return _done(options, Console(json=options.json, hidden=hidden))
     except SystemExit as ended:  # help and usage have been printed
         return int(ended.code or 0)
-    console = Console(json=options.json, hidden=hidden)
+    except BrokenPipeError:
+        return ExitCode.READER_GONE
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _drain(stream)
+
+
+def _done(options: Namespace, console: Console) -> int:
+    """Carry out the verb; what goes wrong is told in one sentence."""
     try:
         return _verb(options)(options, console)
     except TaskError as error:
@@ -65,8 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        _close_quietly()
-        return ExitCode.READER_GONE
+        raise
     except Exception:  # a fault of ours: to be seen whole, but for secrets
         console.error("this is a fault of chongming-task itself\n" + traceback.format_exc())
         return ExitCode.BUG
@@ -78,12 +87,13 @@ def _verb(options: Namespace) -> Callable[[Namespace, Console], int]:
     return verb
 
 
-def _close_quietly() -> None:
-    """Let what is still to be written go nowhere, or Python would complain of it at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+def _drain(stream: TextIO) -> None:
+    """Write what is left; where the reader has gone, let it go nowhere, or Python would complain of it at its end."""
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError):  # no real stream
-        pass
-    finally:
-        os.close(nowhere)
+        stream.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, stream.fileno())
+        finally:
+            os.close(nowhere)

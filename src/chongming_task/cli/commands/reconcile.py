@@ -10,6 +10,7 @@ from chongming_task.cli.console import Console
 from chongming_task.cli.database import reading, writing
 from chongming_task.cli.exit_codes import ExitCode
 from chongming_task.cli.following import code_of, follow
+from chongming_task.cli.interrupts import Interrupts
 from chongming_task.cli.modules import tasks_in
 from chongming_task.cli.render.documents import task_document
 from chongming_task.cli.render.table import Column, table
@@ -32,8 +33,7 @@ def reconcile(options: Namespace, console: Console) -> int:
     tasks = {} if options.tasks is None else tasks_in(options.tasks)
     opened = reading if options.dry_run else writing
     ended: list[TaskSnapshot] = []
-    interrupted = False
-    with opened(options, console) as store:
+    with opened(options, console) as store, Interrupts() as interrupts:
         owners: dict[str, TaskSnapshot] = {}
         with controller_on(store, capture=bool(tasks), echo=False) as controller:
             controller.register_all(*tasks.values())
@@ -45,12 +45,12 @@ def reconcile(options: Namespace, console: Console) -> int:
             if not console.json:
                 _show(report, owners, store, options, console)
             if not options.dry_run and (running := [*report.requeued, *report.adopted]):
-                ended, interrupted = follow(controller, running, console, options.grace)
+                ended = follow(controller, running, console, interrupts=interrupts, grace_seconds=options.grace)
     if console.json:
         fates = {name: list(ids) for name, ids in report._asdict().items()}
         ran = [task_document(task, None) for task in ended]
         console.document({"dry_run": options.dry_run, **fates, "ran": ran})
-    return max((code_of(task, interrupted=interrupted) for task in ended), default=ExitCode.DONE)
+    return max((code_of(task, interrupted=interrupts.count > 0) for task in ended), default=ExitCode.DONE)
 
 
 def _orphans(report: ReconcileReport) -> list[str]:

@@ -14,6 +14,7 @@ from chongming_task.api.controller import Controller
 from chongming_task.cli.console import Console
 from chongming_task.cli.database import making
 from chongming_task.cli.following import code_of, follow
+from chongming_task.cli.interrupts import Interrupts
 from chongming_task.cli.modules import task_of
 from chongming_task.cli.render.documents import task_document
 from chongming_task.cli.render.text import one_line
@@ -35,6 +36,7 @@ def run(options: Namespace, console: Console) -> int:
     with (
         making(options, console) as store,
         controller_on(store, executor=options.executor, bucket_policy=buckets, echo=False) as controller,
+        Interrupts() as interrupts,
     ):
         handle = controller.submit(
             task,
@@ -45,10 +47,10 @@ def run(options: Namespace, console: Console) -> int:
             bucket_key=options.bucket_key,
         )
         console.note(f"{one_line(handle.name)}: started as {handle.id}")
-        (ended,), interrupted = follow(controller, [handle.id], console, options.grace)
+        (ended,) = follow(controller, [handle.id], console, interrupts=interrupts, grace_seconds=options.grace)
     if console.json:
         console.document({"task": task_document(ended, None)})
-    return code_of(ended, interrupted=interrupted)
+    return code_of(ended, interrupted=interrupts.count > 0)
 
 
 def _as_asked(task: TaskFunction[..., object], options: Namespace) -> TaskFunction[..., object]:

@@ -7,12 +7,13 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.cli.asking import Answer, Way, answer_of, late_answer, reached, way_of
+from chongming_task.cli.asking import Answer, Way, answer_of, late_answer, reached, refused, way_of
 from chongming_task.cli.commands.run import actor, controller_on
 from chongming_task.cli.console import Console
 from chongming_task.cli.database import writing
 from chongming_task.cli.exit_codes import ExitCode
 from chongming_task.cli.following import code_of, follow
+from chongming_task.cli.interrupts import Interrupts
 from chongming_task.cli.lookup import find
 from chongming_task.cli.modules import Tasks, tasks_in
 from chongming_task.cli.render.text import one_line
@@ -92,14 +93,22 @@ class _Asking:
             self._ask_one(task, watched=watching.owner_lives(task))
         self._wait()
         if self._running:
-            ended, interrupted = follow(
-                self._controller, self._running, self._console, _GRACE_SECONDS, after=self._written
+            self._see_them_run()
+        return {task.task_id: self._answers[task.task_id] for task in tasks}
+
+    def _see_them_run(self) -> None:
+        with Interrupts() as interrupts:
+            ended = follow(
+                self._controller,
+                self._running,
+                self._console,
+                interrupts=interrupts,
+                grace_seconds=_GRACE_SECONDS,
+                after=self._written,
             )
             for task in ended:
-                self._answers[task.task_id] = Answer(
-                    code_of(task, interrupted=interrupted), task.status.value, task.status
-                )
-        return {task.task_id: self._answers[task.task_id] for task in tasks}
+                code = code_of(task, interrupted=interrupts.count > 0)
+                self._answers[task.task_id] = Answer(code, task.status.value, task.status)
 
     def _ask_one(self, task: TaskSnapshot, *, watched: bool) -> None:
         force = getattr(self._options, "force", False)
@@ -114,8 +123,8 @@ class _Asking:
         try:
             here = _ASK[self._verb](self._controller, task.task_id, self._options, self._said)
         except (InvalidTransition, NotRestartable) as no:
-            status = self._controller.get(task.task_id).status
-            self._answers[task.task_id] = Answer(ExitCode.REFUSED, str(no).replace("force=True", "--force"), status)
+            now = self._controller.get(task.task_id)
+            self._answers[task.task_id] = refused(self._verb, no, now, was=task.status)
             return
         sent = [command for command in self._store.commands(task.task_id) if command.id not in before]
         mine = [command for command in sent if (command.verb, command.actor) == (self._verb, self._said["actor"])]
