@@ -197,7 +197,7 @@ class Queries:
             ...     controller.health.ok, controller.health.behind
             (True, 0)
         """
-        return health_of(self._link.engine.journal, self._link.engine.clock)
+        return health_of(self._link.engine.journal, self._link.engine.clock, self._link.steward)
 
 
 def _describe(ready: ReadyQueue, task_id: str) -> list[str]:

@@ -46,6 +46,7 @@ class Journal:
         self._notes: list[Touch] = []
         self._answers: list[CommandAnswer] = []
         self._output = OutputQueue()
+        self.asked_at: float | None = None  # when the store was last given something; None: it has answered
         self._now = 0.0  # as the engine has told last
         self._news_after = 0.0
 
@@ -107,13 +108,15 @@ class Journal:
         Returns:
             When to flush again although nothing new comes; None when there is no need to.
         """
-        self._now, trouble, waited = now, self.trouble, self.behind
+        self._now = self.asked_at = now
+        trouble, waited = self.trouble, self.behind
         if self._store():
             trouble.over(now, waited)
             if self.set_aside.due(now):
                 self._retry()
         else:
             trouble.rest(now)
+        self.asked_at = None
         trouble.pay(now)
         if self.behind:  # it rests: until then it is not due, whatever else there is to do
             return trouble.rests_until
@@ -251,10 +254,12 @@ class Journal:
         """Store frequent news. What fails is not kept: newer news follows."""
         now, waits = self._now, self._backlog or self._notes
         if touches and not waits and now >= self._news_after:
+            self.asked_at = now
             if not self._touch(touches):
                 self._news_after = now + _NEWS_SECONDS
             elif not self.behind:
                 self.trouble.over(now, 0)
+            self.asked_at = None
 
     def _touch(self, touches: Sequence[Touch]) -> bool:
         if self.desynced:

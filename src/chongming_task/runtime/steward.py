@@ -72,6 +72,7 @@ class Steward:
         self._renew_at = float("-inf")  # monotonic
         self._leased_until = datetime.max.replace(tzinfo=UTC)  # no lease yet that could have run out
         self._failed = 0  # times in a row
+        self._heard_at: float | None = None  # monotonic: when the store was last asked, and answered
         self._told_missing: frozenset[int] = frozenset()
         self._closing = threading.Event()
         self._leasing = threading.Lock()
@@ -129,7 +130,18 @@ class Steward:
         if self._clock.monotonic() >= self._renew_at:
             self.renew()
         self._follow()
-        return self.hear(self._owner)
+        heard = self.hear(self._owner)
+        self._heard_at = self._clock.monotonic()
+        return heard
+
+    @property
+    def deaf_since(self) -> float | None:
+        """Monotonic time of the last turn that went well, if it is followed by failures or by too long a silence."""
+        heard_at, quiet = self._heard_at, self._thread is None or self._closing.is_set()  # nobody turns by itself
+        if heard_at is None or quiet:
+            return None
+        late = self._clock.monotonic() - heard_at > self._lease_seconds * 2 / 3 + _REST_SECONDS
+        return heard_at if late or self._failed > 1 else None
 
     def hear(self, owner: str) -> bool:
         """Take what is asked of the records of an owner, this one or one that is gone; whether there was anything.
@@ -208,6 +220,7 @@ class Steward:
 
     def start(self) -> None:
         """Turn by itself from now on."""
+        self._heard_at = self._clock.monotonic()
         self._thread = threading.Thread(target=self._run, name="chongming-steward", daemon=True)
         self._thread.start()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chongming_task import Health
+from chongming_task import Controller, Health, StoreError
 from chongming_task.api.health import health_of
 from chongming_task.core.ports import Write
 from chongming_task.runtime.journal import Journal
@@ -41,8 +42,16 @@ AT = datetime(2030, 1, 1, 10, 31, 9, tzinfo=UTC)
             Health(False, AT, desynced=("a", "b", "c", "d")),
             "the store takes everything else; not stored any more: a, b, c and 1 more",
         ),
+        (
+            Health(False, AT, 3, unanswered_since=AT - timedelta(seconds=4)),
+            "3 changes wait: the store has not answered since 10:31:05 UTC",
+        ),
+        (
+            Health(False, AT, unheard_since=AT - timedelta(seconds=4)),
+            "the store takes everything; what others ask is not heard since 10:31:05 UTC",
+        ),
     ],
-    ids=["well", "failing", "failing for a moment", "failing for long", "desynced"],
+    ids=["well", "failing", "failing for a moment", "failing for long", "desynced", "hanging", "deaf"],
 )
 def test_it_is_told_in_a_sentence(health, sentence):
     """For a log line or a panel."""
@@ -112,3 +121,64 @@ def test_it_can_be_read_while_the_engine_works():
         thread.join(10)
         sys.setswitchinterval(before)
     assert not faults
+
+
+class StuckStore(MemoryTaskStore):
+    """Does not come back from some calls until it is let go; others raise."""
+
+    def __init__(self):
+        super().__init__()
+        self.free = threading.Event()
+        self.free.set()
+        self.entered = threading.Event()
+        self.deaf = False
+
+    def commit(self, writes):
+        if not self.free.is_set():
+            self.entered.set()
+            self.free.wait(20)
+        return super().commit(writes)
+
+    def claim_commands(self, *args, **options):
+        if self.deaf:
+            self.entered.set()
+            raise StoreError("simulated: cannot be read")
+        return super().claim_commands(*args, **options)
+
+
+def test_a_store_that_does_not_come_back_is_told():
+    """It raises nothing, so nothing else would say why nothing goes on."""
+    store, clock = StuckStore(), FakeClock()
+    journal = Journal(store)
+    store.free.clear()
+    journal.add([born("t1")])
+    flushing = threading.Thread(target=journal.flush, args=(clock.monotonic(),))
+    flushing.start()
+    assert store.entered.wait(20)
+    began = clock.now()
+    clock.advance(1)
+    assert health_of(journal, clock).ok  # a slow moment is no news
+    clock.advance(2)
+    health = health_of(journal, clock)
+    assert (health.ok, health.unanswered_since, health.behind) == (False, began, 1)
+    store.free.set()
+    flushing.join(20)
+    assert health_of(journal, clock) == Health(True, clock.now())
+
+
+def test_who_hears_nothing_from_the_store_is_not_well():
+    """Others are not heard, and may soon take this controller for dead, though all it writes is stored."""
+    store = StuckStore()
+    with Controller(store, echo=False) as controller:
+        assert controller.submit(len, args=("abc",)).result(20) == 3
+        assert controller.health.ok
+        store.deaf = True
+        until = time.monotonic() + 20
+        while controller.health.ok and time.monotonic() < until:
+            store.entered.clear()
+            controller.submit(len, args=("abc",))
+            store.entered.wait(2)
+        health = controller.health
+        assert not health.ok
+        assert health.unheard_since is not None
+        assert health.failing_since is None
