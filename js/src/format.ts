@@ -69,6 +69,11 @@ export function clockTime(unixMs: number, now = Date.now()): string {
   return sameDay ? time : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
+/** The same to the second: 12:03:04. */
+export function clockSeconds(unixMs: number, now = Date.now()): string {
+  return `${clockTime(unixMs, now)}:${String(new Date(unixMs).getSeconds()).padStart(2, "0")}`;
+}
+
 /** just now, 12 s ago, or the time of day. */
 export function ago(unixMs: number, now: number): string {
   const seconds = Math.floor((now - unixMs) / 1000);

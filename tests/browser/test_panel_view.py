@@ -512,7 +512,7 @@ def test_keys_reach_everything_and_nothing_leaks_to_the_front_end(show):
     panel.text("cmt-selection").wait_for(state="detached")
     page.keyboard.press("Home")
     page.wait_for_function(f"{focused} === {task(8, '').task_id!r}")
-    for _ in range(3):  # its box, then pause, then stop
+    for _ in range(4):  # its box, its details, then pause, then stop
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert panel.wait_request()["verb"] == "stop"

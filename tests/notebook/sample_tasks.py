@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chongming_task.core.failures import Failure, FailureKind
-from chongming_task.core.records import Progress, TaskSnapshot
+from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
 from chongming_task.core.states import RequestedAction, TaskStatus, Verb
 
 NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
@@ -169,6 +169,32 @@ class FakeController:
     taps: list[Callable[[Sequence[TaskSnapshot]], None]] = field(default_factory=list)
     asked: list[tuple[Verb, tuple[str, ...], dict[str, Any]]] = field(default_factory=list)
     refuse: Exception | None = None  # raised by ask, as a closed controller does
+    lines: list[OutputLine] = field(default_factory=list)
+
+    def get(self, task_id: str) -> TaskSnapshot:
+        """One task."""
+        return next(each for each in self.tasks if each.task_id == task_id)
+
+    def attempts(self, task_id: str) -> list[AttemptRecord]:
+        """It tells of none."""
+        return []
+
+    def transitions(self, task_id: str) -> list[Transition]:
+        """It keeps no trail."""
+        return []
+
+    def output(self, task_id: str, *, after: int = 0, limit: int | None = None) -> list[OutputLine]:
+        """The newest lines."""
+        return [line for line in self.lines if line.seq > after][-(limit or 0) :]
+
+    def waiting_for(self, task_id: str) -> list[str]:
+        """Nothing is full."""
+        return []
+
+    def force_transition(self, task_id: str, to: TaskStatus, *, reason: str, actor: str) -> bool:
+        """Sets a status."""
+        self.change(self.get(task_id)._replace(status=to))
+        return True
 
     def list_tasks(self) -> list[TaskSnapshot]:
         """Every task as it stands."""

@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chongming_task.core.states import Verb
-from chongming_task.notebook.inbound import MAX_IDS, Refusal, Signal, SignalMessage, VerbRequest, parse
+from chongming_task.core.states import TaskStatus, Verb
+from chongming_task.notebook.inbound import (
+    MAX_IDS,
+    DetailsRequest,
+    ForceRequest,
+    Message,
+    Refusal,
+    Signal,
+    SignalMessage,
+    VerbRequest,
+    WaitsRequest,
+    parse,
+)
 
 SHOWN = {"t1", "t2"}
 
@@ -41,8 +52,8 @@ def test_some_verbs_take_arguments(name, args):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (verb(verb="force_transition"), "verb is one of"),
-        (verb(verb="reset"), "verb is one of"),
+        (verb(verb="eval"), "verb is one of"),
+        (verb(verb="start"), "verb is one of"),
         (verb(verb=None), "verb is one of"),
         (verb(verb=["stop"]), "verb is one of"),
         (verb(ids="t1"), "ids is a list"),
@@ -56,7 +67,7 @@ def test_some_verbs_take_arguments(name, args):
         (verb(args=[]), "args of stop"),
     ],
     ids=[
-        "forbidden-verb", "reset", "no-verb", "list-verb", "ids-text", "no-ids", "number-id", "long-id", "too-many",
+        "forbidden-verb", "start", "no-verb", "list-verb", "ids-text", "no-ids", "number-id", "long-id", "too-many",
         "unknown-arg", "other-verbs-arg", "arg-type", "args-list",
     ],
 )  # fmt: skip
@@ -65,6 +76,42 @@ def test_what_makes_no_sense_is_refused_with_the_reason(content, says):
     message = parse(content, SHOWN)
     assert isinstance(message, Refusal)
     assert message.id == "v-1"
+    assert says in message.error
+
+
+def test_details_waits_and_a_status_by_hand_are_asked_for():
+    """Each with what it needs and nothing else."""
+    details = {"id": "v", "verb": "details", "task": "t1", "seen": "a", "after": 7}
+    assert parse(details, SHOWN) == DetailsRequest("v", "t1", "a", 7)
+    assert parse({"id": "v", "verb": "waits", "ids": ["t1", "tX", "t1"]}, SHOWN) == WaitsRequest("v", ("t1",))
+    force = {"id": "v", "verb": "force_transition", "task": "t1", "to": "skipped", "reason": " known "}
+    assert parse(force, SHOWN) == ForceRequest("v", "t1", TaskStatus.SKIPPED, "known")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"verb": "details"}, "no such task"),
+        ({"verb": "details", "task": "tX"}, "no such task"),
+        ({"verb": "details", "task": ["t1"]}, "no such task"),
+        ({"verb": "details", "task": "t1", "after": -1}, "after is"),
+        ({"verb": "details", "task": "t1", "after": True}, "after is"),
+        ({"verb": "details", "task": "t1", "after": 1e400}, "after is"),
+        ({"verb": "details", "task": "t1", "seen": 3}, "seen is"),
+        ({"verb": "details", "task": "t1", "seen": "x" * 65}, "seen is"),
+        ({"verb": "waits", "ids": "t1"}, "ids is"),
+        ({"verb": "waits", "ids": ["t1"] * 61}, "ids is"),
+        ({"verb": "force_transition", "task": "t1", "to": "done", "reason": "x"}, "to is one of"),
+        ({"verb": "force_transition", "task": "t1", "to": ["failed"], "reason": "x"}, "to is one of"),
+        ({"verb": "force_transition", "task": "t1", "to": "failed", "reason": "  "}, "reason is"),
+        ({"verb": "force_transition", "task": "t1", "to": "failed", "reason": "x" * 2001}, "reason is"),
+        ({"verb": "force_transition", "task": "t1", "to": "failed"}, "reason is"),
+    ],
+)
+def test_what_they_ask_wrongly_is_refused(content, says):
+    """Wrong tasks, numbers, sizes and types."""
+    message = parse({"id": "v", **content}, SHOWN)
+    assert isinstance(message, Refusal)
     assert says in message.error
 
 
@@ -85,9 +132,14 @@ ALMOST = st.fixed_dictionaries(
     {},
     optional={
         "id": st.just("v-1") | JSON,
-        "verb": st.sampled_from(["stop", "pause", "retry", "hello"]) | JSON,
+        "verb": st.sampled_from(["stop", "retry", "hello", "details", "waits", "force_transition"]) | JSON,
         "ids": st.just(["t1"]) | JSON,
         "args": st.just({}) | JSON,
+        "task": st.just("t1") | JSON,
+        "seen": JSON,
+        "after": JSON,
+        "to": st.just("failed") | JSON,
+        "reason": JSON,
     },
 )
 
@@ -95,4 +147,4 @@ ALMOST = st.fixed_dictionaries(
 @given(JSON | ALMOST)
 def test_no_message_makes_it_raise(content):
     """Whatever JSON comes, the answer is a request, a signal or a refusal."""
-    assert isinstance(parse(content, SHOWN), VerbRequest | SignalMessage | Refusal)
+    assert isinstance(parse(content, SHOWN), Message)

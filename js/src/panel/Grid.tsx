@@ -1,16 +1,21 @@
 /** The table: a header that sorts and a body of which only the rows in sight exist. */
 
 import { useRef } from "preact/hooks";
+import { Drawer } from "../drawer/Drawer.tsx";
 import { Row } from "./Row.tsx";
 import type { PanelSession } from "./session.ts";
 import { Titles } from "./Titles.tsx";
-import { bodyHeight, ROW_HEIGHT, ROWS_IN_SIGHT, useVirtualRows } from "./virtual_rows.ts";
+import { bodyHeight, DRAWER_HEIGHT, ROW_HEIGHT, ROWS_IN_SIGHT, useVirtualRows } from "./virtual_rows.ts";
 
 export function Grid({ session }: { session: PanelSession }) {
   const rows = session.rows();
   const scroller = useRef<HTMLDivElement>(null);
   const current = session.current === null ? -1 : rows.indexOf(session.current);
-  const places = useVirtualRows(scroller, rows.length, current);
+  const { drawer } = session;
+  const { dossier } = drawer.follower;
+  const open = drawer.row === null || dossier === null ? -1 : rows.indexOf(drawer.row);
+  const places = useVirtualRows(scroller, rows.length, [current, open], open);
+  const below = open < 0 ? 0 : DRAWER_HEIGHT;
   return (
     <div
       class={rows.length > ROWS_IN_SIGHT ? "cmt-grid cmt-scrolls" : "cmt-grid"}
@@ -24,17 +29,28 @@ export function Grid({ session }: { session: PanelSession }) {
         class="cmt-body"
         ref={scroller}
         role="presentation"
-        style={{ height: `${bodyHeight(rows.length)}px` }}
+        style={{ height: `${bodyHeight(rows.length) + below}px` }}
         onPointerMove={() => session.pointer(true)}
         onPointerLeave={() => session.pointer(false)}
       >
-        <div class="cmt-spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+        <div class="cmt-spacer" role="presentation" style={{ height: `${rows.length * ROW_HEIGHT + below}px` }}>
           {places.map((index) => {
             const row = rows[index];
             if (row === undefined) return null;
             const reachable = current >= 0 ? index === current : index === 0;
-            return <Row key={row} session={session} row={row} index={index} reachable={reachable} />;
+            const top = index * ROW_HEIGHT + (open >= 0 && index > open ? DRAWER_HEIGHT : 0);
+            return <Row key={row} session={session} row={row} index={index} top={top} reachable={reachable} />;
           })}
+          {open >= 0 && drawer.row !== null && dossier !== null && (
+            <Drawer
+              key="drawer"
+              drawer={drawer}
+              row={drawer.row}
+              dossier={dossier}
+              top={(open + 1) * ROW_HEIGHT}
+              height={DRAWER_HEIGHT}
+            />
+          )}
         </div>
       </div>
     </div>

@@ -6,22 +6,24 @@ import { elapsedMs } from "../tasks/order.ts";
 import { clockHint, earlierWorker } from "../tasks/row_text.ts";
 import { statusCountdown } from "../tasks/status_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
+import { say } from "../words/say.ts";
 import { Actions } from "./Actions.tsx";
 import { Icon } from "./Icon.tsx";
 import { ProgressCell } from "./ProgressCell.tsx";
 import type { PanelSession } from "./session.ts";
-import { ROW_HEIGHT } from "./virtual_rows.ts";
 
 interface RowProps {
   session: PanelSession;
   row: number;
   /** Its place in the list. */
   index: number;
+  /** Pixels from the top of the body. */
+  top: number;
   /** Whether the Tab key stops here: at one row only. */
   reachable: boolean;
 }
 
-export function Row({ session, row, index, reachable }: RowProps) {
+export function Row({ session, row, index, top, reachable }: RowProps) {
   const { table } = session;
   const { columns } = table;
   const element = useRef<HTMLDivElement>(null);
@@ -37,6 +39,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
     element.current?.scrollIntoView({ block: "nearest" });
   });
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on the row does the same, in keyboard.ts
     <div
       ref={element}
       class="cmt-row"
@@ -47,9 +50,12 @@ export function Row({ session, row, index, reachable }: RowProps) {
       aria-rowindex={index + 2}
       aria-selected={selected}
       tabIndex={reachable ? 0 : -1}
-      style={{ transform: `translateY(${index * ROW_HEIGHT}px)` }}
+      style={{ transform: `translateY(${top}px)` }}
       onFocusIn={() => {
         session.current = row;
+      }}
+      onClick={(event) => {
+        if (event.target instanceof Element && !event.target.closest("input, button")) session.drawer.toggle(row);
       }}
     >
       <div class="cmt-cell cmt-select" role="gridcell">
@@ -70,6 +76,7 @@ export function Row({ session, row, index, reachable }: RowProps) {
         {statusCountdown(table, row, now)}
       </div>
       <div class="cmt-cell cmt-col-name" role="gridcell" title={name}>
+        <Opener session={session} row={row} name={name} reachable={reachable} />
         <span class="cmt-name">{name}</span>
         {(columns.tags[row] ?? []).map((tag) => (
           <span key={tag} class="cmt-tag">
@@ -88,5 +95,24 @@ export function Row({ session, row, index, reachable }: RowProps) {
       </div>
       <Actions session={session} row={row} reachable={reachable} />
     </div>
+  );
+}
+
+/** Opens the drawer; a click elsewhere on the row does so as well. */
+function Opener({ session, row, name, reachable }: Pick<RowProps, "session" | "row" | "reachable"> & { name: string }) {
+  const open = session.drawer.row === row;
+  return (
+    <button
+      type="button"
+      class={open ? "cmt-opener cmt-opened" : "cmt-opener"}
+      data-testid="cmt-open"
+      aria-label={say("Details of {name}", { name })}
+      aria-expanded={open}
+      aria-controls={open ? session.drawer.id : undefined}
+      tabIndex={reachable ? 0 : -1}
+      onClick={() => session.drawer.toggle(row)}
+    >
+      <Icon name="chevron" />
+    </button>
   );
 }

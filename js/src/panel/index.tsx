@@ -21,7 +21,9 @@ export default {
     let frame = 0;
     const draw = () => {
       frame = 0;
-      if (!signal.aborted) render(<Panel session={session} />, el);
+      if (signal.aborted) return;
+      session.drawer.tick();
+      render(<Panel session={session} />, el);
     };
     const repaint = () => {
       if (frame === 0 && !signal.aborted) frame = requestAnimationFrame(draw);

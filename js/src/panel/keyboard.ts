@@ -3,6 +3,7 @@
  * has the focus. Chords with Ctrl, Alt or Cmd stay the front end's, but for Ctrl+A on a row.
  */
 
+import { tabAfter } from "../drawer/tabs.ts";
 import type { PanelSession } from "./session.ts";
 import { ROWS_IN_SIGHT } from "./virtual_rows.ts";
 
@@ -27,15 +28,21 @@ export function listenToKeys(root: HTMLElement, session: PanelSession, signal: A
 
 /** Ctrl+A selects all rows. */
 function takesChord(event: KeyboardEvent, target: HTMLElement, session: PanelSession): boolean {
-  if (event.key.toLowerCase() !== "a" || event.altKey || !target.closest(".cmt-body")) return false;
+  if (event.key.toLowerCase() !== "a" || event.altKey || !target.closest(".cmt-body") || target.closest(".cmt-drawer"))
+    return false;
   session.selectAll(true);
   return true;
 }
 
-/** Escape takes back; in the table arrows walk and space selects. */
+/** Escape takes back; in the table arrows walk, space selects and Enter opens; arrows also change the drawer's page. */
 function takesKey(event: KeyboardEvent, target: HTMLElement, session: PanelSession): boolean {
   if (event.key === "Escape") return takesEscape(target, session);
+  if (target.closest(".cmt-drawer")) return target.matches("[role=tab]") && changesTab(event.key, target, session);
   if (!target.closest(".cmt-body")) return false;
+  if (event.key === "Enter" && target.matches(".cmt-row") && session.current !== null) {
+    session.drawer.toggle(session.current);
+    return true;
+  }
   if (event.key === " " && target.matches(".cmt-row") && session.current !== null) {
     session.select(session.current, !session.selected.has(session.current));
     return true;
@@ -45,9 +52,21 @@ function takesKey(event: KeyboardEvent, target: HTMLElement, session: PanelSessi
 
 function takesEscape(target: HTMLElement, session: PanelSession): boolean {
   if (session.question !== null) session.answerQuestion(false);
+  else if (target.matches(".cmt-output-search") && session.drawer.search) session.drawer.searchOutput("");
+  else if (target.closest(".cmt-by-hand")) session.drawer.endByHand();
+  else if (target.closest(".cmt-drawer")) session.drawer.close();
   else if (target.matches(".cmt-search")) session.filterText("");
   else if (session.selected.size > 0) session.selectAll(false);
   else return false;
+  return true;
+}
+
+/** The page that is chosen has the keyboard: it is the only tab that Tab reaches. */
+function changesTab(key: string, target: HTMLElement, session: PanelSession): boolean {
+  const tab = tabAfter(session.drawer.tab, key);
+  if (tab === undefined) return false;
+  session.drawer.showTab(tab);
+  target.parentElement?.querySelector<HTMLElement>(`[data-testid="cmt-tab-${tab}"]`)?.focus();
   return true;
 }
 

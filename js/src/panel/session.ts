@@ -1,11 +1,14 @@
 /** One view's state: the table, what the reader chose, and what was clicked. The components read it and call it. */
 
+import { copyText } from "../drawer/copy.ts";
+import { DrawerSession } from "../drawer/drawer_session.ts";
 import { orderRows, type Sort, type SortColumn } from "../tasks/order.ts";
 import { refusal } from "../tasks/situations.ts";
 import { GROUPS } from "../tasks/statuses.ts";
 import { TaskTable } from "../tasks/table.ts";
 import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
 import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
+import { say as inWords } from "../words/say.ts";
 import { type Notice, noticeOf, type Plan, planForRow, planForRows } from "./steering.ts";
 import { KERNEL_GONE } from "./words.ts";
 
@@ -38,6 +41,7 @@ export class PanelSession implements LinkListener {
   /** Asks the view to move the keyboard to the current row. */
   focusWanted = false;
   question: Plan | null = null;
+  readonly drawer: DrawerSession;
 
   private notice: (Notice & { at: number }) | null = null;
   private readonly clicks = new Map<number, Click>();
@@ -55,6 +59,7 @@ export class PanelSession implements LinkListener {
   ) {
     this.table = new TaskTable(now);
     this.link = new Link(model, this, signal, now);
+    this.drawer = new DrawerSession(this);
     this.link.open();
   }
 
@@ -233,6 +238,11 @@ export class PanelSession implements LinkListener {
   waitingVerb(row: number): Verb | null {
     const click = this.clicks.get(row);
     return click && this.now() - click.at >= WAITING_SHOWS_AFTER_MS ? click.verb : null;
+  }
+
+  async copy(text: string): Promise<void> {
+    const done = await copyText(text);
+    this.say(done ? { text: inWords("copied"), bad: false } : { text: inWords("the browser did not copy"), bad: true });
   }
 
   // ---- the line that says what happened

@@ -15,6 +15,9 @@ export const ROW_HEIGHT = 28;
 /** More rows scroll. */
 export const ROWS_IN_SIGHT = 14;
 
+/** How high the drawer under a row is. */
+export const DRAWER_HEIGHT = 264;
+
 /** How high the body is; half a row at its lower edge shows that there are more. */
 export function bodyHeight(rows: number): number {
   return (rows > ROWS_IN_SIGHT ? ROWS_IN_SIGHT + 0.5 : Math.max(rows, 1)) * ROW_HEIGHT;
@@ -25,15 +28,21 @@ export function bodyHeight(rows: number): number {
  *
  * @param scroller - the element that scrolls
  * @param count - how many rows there are
- * @param kept - the row that must exist also when it is out of sight, because it has the keyboard; -1: none
+ * @param kept - rows that must exist also when they are out of sight: they have the keyboard, or the drawer; -1: none
+ * @param open - the row that has the drawer under it; -1: none
  */
-export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count: number, kept: number): number[] {
+export function useVirtualRows(
+  scroller: RefObject<HTMLDivElement | null>,
+  count: number,
+  kept: readonly number[],
+  open: number,
+): number[] {
   const [, redraw] = useReducer((drawn: number) => drawn + 1, 0);
   const virtualizer = useRef<Virtualizer<HTMLDivElement, HTMLDivElement> | null>(null);
   const options = {
     count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: (index: number) => (index === open ? ROW_HEIGHT + DRAWER_HEIGHT : ROW_HEIGHT),
     overscan: 6,
     observeElementRect,
     observeElementOffset,
@@ -41,7 +50,7 @@ export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count
     onChange: () => redraw(0),
     rangeExtractor: (range: Parameters<typeof defaultRangeExtractor>[0]) => {
       const rows = defaultRangeExtractor(range);
-      if (kept >= 0 && kept < count && !rows.includes(kept)) rows.push(kept);
+      for (const row of kept) if (row >= 0 && row < count && !rows.includes(row)) rows.push(row);
       return rows.sort((a, b) => a - b);
     },
   };
@@ -50,5 +59,6 @@ export function useVirtualRows(scroller: RefObject<HTMLDivElement | null>, count
   current.setOptions(options);
   useLayoutEffect(() => current._didMount(), [current]);
   useLayoutEffect(() => current._willUpdate());
+  useLayoutEffect(() => current.measure(), [current, open]);
   return current.getVirtualItems().map((item) => item.index);
 }

@@ -11,6 +11,7 @@ import {
   type Verb,
   type VerbArgs,
   type ViewMessage,
+  type ViewRequest,
 } from "./protocol.ts";
 
 /** The part of an anywidget model that a view uses. */
@@ -37,6 +38,7 @@ export interface LinkListener {
 export interface Reply {
   error: string | null;
   results: TaskResult[];
+  body?: unknown;
 }
 
 /** The kernel pings every ten seconds, also while it runs a cell: after three silent rounds we call. */
@@ -114,6 +116,15 @@ export class Link {
     });
   }
 
+  /** Asks for something that has an answer of its own. */
+  request(content: ViewRequest): Promise<Reply> {
+    const id = this.nextId();
+    return new Promise((resolve) => {
+      this.waiting.set(id, { resolve });
+      this.post({ id, ...content });
+    });
+  }
+
   private receive(message: KernelMessage): void {
     this.hear();
     if (message.kind === "reset") {
@@ -132,7 +143,8 @@ export class Link {
   }
 
   private settle(answer: AnswerMessage): void {
-    this.waiting.get(answer.id)?.resolve({ error: answer.ok ? null : answer.error, results: answer.results });
+    const { error, results, body } = answer;
+    this.waiting.get(answer.id)?.resolve({ error: answer.ok ? null : error, results, body });
     this.waiting.delete(answer.id);
   }
 

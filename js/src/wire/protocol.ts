@@ -1,5 +1,5 @@
 /**
- * What kernel and browser say to each other. Mirrors src/chongming_task/notebook/{rows,feed,inbound}.py; a Python test
+ * What kernel and browser say to each other. Mirrors src/chongming_task/notebook/{rows,feed,inbound,details}.py; a Python test
  * holds the names of STATUSES, VERBS and ROW_DEFAULTS equal on both sides.
  */
 
@@ -150,6 +150,55 @@ export interface AnswerMessage {
   ok: boolean;
   error: string | null;
   results: TaskResult[];
+  /** What was asked for: Details, or why tasks wait by their ids. */
+  body?: unknown;
+}
+
+/** One try of a task. Times are Unix milliseconds, here and in all details. */
+export interface Attempt {
+  attempt: number;
+  status: Status;
+  started: number | null;
+  ended: number | null;
+  seconds: number | null;
+  paused: number;
+  failure: string | null;
+  pid: number | null;
+  owner: string | null;
+  note: string | null;
+}
+
+/** One change of a status. */
+export interface Step {
+  version: number;
+  at: number;
+  from: Status;
+  to: Status;
+  trigger: string;
+  actor: string;
+  reason: string | null;
+}
+
+/** Number, attempt, stream, level, time and text of a line of output. */
+export type OutputLine = [number, number, string, number | null, number, string];
+
+export interface FailureDetails {
+  title: string;
+  exit_code: number | null;
+  traceback: string | null;
+}
+
+/** What the kernel tells of one task. All but the first three are left out when the view has seen them. */
+export interface Details {
+  seen: string;
+  waits: string;
+  lines: OutputLine[];
+  overview?: Record<string, string | number | boolean>;
+  attempts?: Attempt[];
+  attempts_cut?: number;
+  history?: Step[];
+  history_cut?: number;
+  failure?: FailureDetails | null;
 }
 
 export type KernelMessage = ResetMessage | PatchMessage | PingMessage | AnswerMessage;
@@ -167,7 +216,14 @@ export interface VerbArgs {
 /** What a view sends. `hello` and `resync` are answered by a reset, `pong` by nothing. */
 export type ViewMessage =
   | { id: string; verb: "hello" | "resync" | "pong" }
-  | { id: string; verb: Verb; ids: string[]; args: VerbArgs };
+  | { id: string; verb: Verb; ids: string[]; args: VerbArgs }
+  | ({ id: string } & ViewRequest);
+
+/** What is asked beside verbs: answered by a body. */
+export type ViewRequest =
+  | { verb: "details"; task: string; seen: string; after: number }
+  | { verb: "waits"; ids: string[] }
+  | { verb: "force_transition"; task: string; to: Status; reason: string };
 
 /** The kernel refuses longer lists; larger selections go in several messages. */
 export const IDS_PER_MESSAGE = 5000;

@@ -1,6 +1,7 @@
 """A message from the browser, checked. Pure, never raises: whatever comes gives a request or a refusal.
 
-A view may say hello, resync and pong, and may send five verbs for tasks it was shown. Whoever can reach the kernel's
+A view may say hello, resync and pong, send verbs for tasks it was shown, ask for a task's details, and set its status
+by hand. Whoever can reach the kernel's
 comms can run code as well: the checks are there so that a broken or outdated view does no harm, and so that no message
 ends in a traceback.
 """
@@ -12,13 +13,30 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeGuard
 
-from chongming_task.core.states import Verb
+from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.notebook.rows import VIEW_VERBS
 
-__all__ = ["Refusal", "Signal", "SignalMessage", "VerbRequest", "parse"]
+__all__ = [
+    "DetailsRequest",
+    "ForceRequest",
+    "Message",
+    "Refusal",
+    "Signal",
+    "SignalMessage",
+    "VerbRequest",
+    "WaitsRequest",
+    "parse",
+]
 
 MAX_IDS: Final = 5000
 MAX_ID_CHARS: Final = 64
+MAX_WAITS: Final = 60  # rows in sight
+MAX_REASON_CHARS: Final = 2000
+MAX_LINE: Final = 2**53  # the largest whole number that every browser can say
+
+DETAILS: Final = "details"
+WAITS: Final = "waits"
+FORCE: Final = "force_transition"
 
 ARGS: Final[Mapping[Verb, frozenset[str]]] = {Verb.RETRY: frozenset({"force"}), Verb.STOP: frozenset({"graceful"})}
 """The arguments a view may give, all of them booleans."""
@@ -51,6 +69,34 @@ class VerbRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class DetailsRequest:
+    """The drawer of a task is open."""
+
+    id: str
+    task: str
+    seen: str  # stands for what the view was told last
+    after: int  # the last line it has
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsRequest:
+    """Why have these not begun?"""
+
+    id: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForceRequest:
+    """A status is set by hand."""
+
+    id: str
+    task: str
+    to: TaskStatus
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A message that makes no sense."""
 
@@ -58,7 +104,10 @@ class Refusal:
     error: str
 
 
-def parse(content: object, tasks: Container[str]) -> SignalMessage | VerbRequest | Refusal:
+Message = SignalMessage | VerbRequest | DetailsRequest | WaitsRequest | ForceRequest | Refusal
+
+
+def parse(content: object, tasks: Container[str]) -> Message:
     """Reads one custom message.
 
     Args:
@@ -73,8 +122,12 @@ def parse(content: object, tasks: Container[str]) -> SignalMessage | VerbRequest
     verb = content.get("verb")
     if isinstance(verb, str) and verb in set(Signal):
         return SignalMessage(Signal(verb))
+    if verb in (DETAILS, FORCE):
+        return _parse_one(request_id, verb, content, tasks)
+    if verb == WAITS:
+        return _parse_waits(request_id, content, tasks)
     if not (isinstance(verb, str) and verb in VIEW_VERBS):
-        return Refusal(request_id, f"verb is one of {', '.join(VIEW_VERBS)}")
+        return Refusal(request_id, f"verb is one of {', '.join((*VIEW_VERBS, DETAILS, WAITS, FORCE))}")
     return _parse_verb(request_id, Verb(verb), content, tasks)
 
 
@@ -98,6 +151,38 @@ def _parse_verb(
         unknown=tuple(item for item in unique if item not in tasks),
         args=dict(args),
     )
+
+
+def _parse_one(
+    request_id: str, verb: str, content: Mapping[str, Any], tasks: Container[str]
+) -> DetailsRequest | ForceRequest | Refusal:
+    task = content.get("task")
+    if not _is_id(task) or task not in tasks:
+        return Refusal(request_id, "no such task in this panel")
+    if verb == FORCE:
+        return _parse_force(request_id, task, content)
+    seen, after = content.get("seen", ""), content.get("after", 0)
+    if not isinstance(seen, str) or len(seen) > MAX_ID_CHARS:
+        return Refusal(request_id, f"seen is a string of at most {MAX_ID_CHARS} characters")
+    if type(after) is not int or not 0 <= after <= MAX_LINE:
+        return Refusal(request_id, "after is the number of a line")
+    return DetailsRequest(request_id, task, seen, after)
+
+
+def _parse_force(request_id: str, task: str, content: Mapping[str, Any]) -> ForceRequest | Refusal:
+    to, reason = content.get("to"), content.get("reason")
+    if not isinstance(to, str) or to not in set(TaskStatus):
+        return Refusal(request_id, f"to is one of {', '.join(TaskStatus)}")
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > MAX_REASON_CHARS:
+        return Refusal(request_id, f"reason is a text of 1 to {MAX_REASON_CHARS} characters")
+    return ForceRequest(request_id, task, TaskStatus(to), reason.strip())
+
+
+def _parse_waits(request_id: str, content: Mapping[str, Any], tasks: Container[str]) -> WaitsRequest | Refusal:
+    ids = content.get("ids")
+    if not isinstance(ids, list) or len(ids) > MAX_WAITS or not all(_is_id(item) for item in ids):
+        return Refusal(request_id, f"ids is a list of at most {MAX_WAITS} task ids")
+    return WaitsRequest(request_id, tuple(item for item in dict.fromkeys(ids) if item in tasks))
 
 
 def _is_id(value: object) -> TypeGuard[str]:

@@ -3,7 +3,7 @@
     controller.panel()
 
 The widget itself decides nothing. Clicks are checked by ``inbound`` and handed to ``controller.ask``, which never
-blocks; whatever goes to the browser goes through the pump's thread.
+blocks; what has to wait for a store is an errand; whatever goes to the browser goes through the pump's thread.
 """
 
 from __future__ import annotations
@@ -15,8 +15,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from chongming_task.core.states import TaskStatus
+from chongming_task.errors import TaskError
+from chongming_task.notebook.details import TaskReader, details_of, waits_of
+from chongming_task.notebook.errands import Errands
 from chongming_task.notebook.extra import require
-from chongming_task.notebook.inbound import Refusal, SignalMessage, VerbRequest, parse
+from chongming_task.notebook.inbound import (
+    DetailsRequest,
+    ForceRequest,
+    Message,
+    Refusal,
+    SignalMessage,
+    VerbRequest,
+    WaitsRequest,
+    parse,
+)
 from chongming_task.notebook.pump import PUMP, TaskSource
 from chongming_task.notebook.shell import SHELL, hear_clicks_while_a_cell_runs
 from chongming_task.notebook.static_table import html_table, text_table
@@ -56,8 +69,11 @@ class Answer(Protocol):
         """Why it was refused; its text is shown."""
 
 
-class Steered(TaskSource, Protocol):
+class Steered(TaskSource, TaskReader, Protocol):
     """What a panel needs of a controller."""
+
+    def force_transition(self, task_id: str, to: TaskStatus, /, *, reason: str, actor: str) -> bool:
+        """Sets a status by hand; waits until it is stored."""
 
     @property
     def ask(self) -> Callable[..., None]:
@@ -81,6 +97,7 @@ class Panel(anywidget.AnyWidget):
         SHELL.watch()
         self._controller = controller
         self._feed = PUMP.feed_of(controller)
+        self._errands = Errands()
         super().__init__(saved=self._feed.saved_table(_unix_ms()))
         hear_clicks_while_a_cell_runs(self.comm)
         self.on_msg(self._on_message)
@@ -103,18 +120,48 @@ class Panel(anywidget.AnyWidget):
         request_id = None
         try:
             message = parse(content, self._feed)
-            if isinstance(message, VerbRequest):
-                request_id = message.id
-                self._pass_on(message)
-            elif isinstance(message, SignalMessage):
-                PUMP.post(lambda: self._outlet.hear(message.signal, PUMP.now))
-            elif message.id is not None:
-                self._answer(_answer(message.id, error=message.error))
-            _tell_refusal(message)
+            request_id = None if isinstance(message, SignalMessage | Refusal) else message.id
+            self._take(message)
         except Exception as error:
             logger.exception("a message of the panel could not be handled")
             if request_id is not None:
                 self._answer(_answer(request_id, error=str(error) or type(error).__name__))
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case SignalMessage():
+                PUMP.post(lambda: self._outlet.hear(message.signal, PUMP.now))
+            case VerbRequest():
+                self._pass_on(message)
+            case DetailsRequest(id, task, seen, after):
+                self._send_out(id, lambda: details_of(self._controller, task, seen=seen, after=after))
+            case WaitsRequest(id, tasks):
+                self._send_out(id, lambda: {task: waits_of(self._controller, task) for task in tasks})
+            case ForceRequest(id, task, to, reason):
+                self._send_out(id, lambda: self._force(task, to, reason))
+            case Refusal():
+                logger.warning("a message of the panel was refused: %s", message.error)
+                if message.id is not None:
+                    self._answer(_answer(message.id, error=message.error))
+
+    def _force(self, task: str, to: TaskStatus, reason: str) -> dict[str, Any]:
+        return {"done": self._controller.force_transition(task, to, reason=reason, actor=ACTOR)}
+
+    def _send_out(self, request_id: str, errand: Callable[[], dict[str, Any]]) -> None:
+        """Has something done that may take a while, and answers with what came of it."""
+
+        def run() -> None:
+            try:
+                answer = _answer(request_id, body=errand())
+            except TaskError as error:
+                answer = _answer(request_id, error=str(error) or type(error).__name__)
+            except Exception as error:  # a fault of ours, or of the store's driver: told where it was asked
+                logger.exception("a request of the panel could not be answered")
+                answer = _answer(request_id, error=str(error) or type(error).__name__)
+            self._answer(answer)
+
+        if not self._errands.post(run):
+            self._answer(_answer(request_id, error="too many requests wait already; this one was left out"))
 
     def _pass_on(self, request: VerbRequest) -> None:
         unknown = [_result(task, ok=False, acted=False, error="no such task in this panel") for task in request.unknown]
@@ -157,6 +204,7 @@ class Panel(anywidget.AnyWidget):
         outlet = self.__dict__.get("_outlet")
         if outlet is not None:
             PUMP.remove(outlet)
+            self._errands.close()
         super().close()
 
 
@@ -176,13 +224,15 @@ def _unix_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _tell_refusal(message: object) -> None:
-    if isinstance(message, Refusal):
-        logger.warning("a message of the panel was refused: %s", message.error)
-
-
-def _answer(request_id: str, *, error: str | None = None, results: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    return {"kind": "answer", "id": request_id, "ok": error is None, "error": error, "results": list(results)}
+def _answer(
+    request_id: str,
+    *,
+    error: str | None = None,
+    results: Sequence[dict[str, Any]] = (),
+    body: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    answer = {"kind": "answer", "id": request_id, "ok": error is None, "error": error, "results": list(results)}
+    return answer if body is None else {**answer, "body": body}
 
 
 def _result(task: str, *, ok: bool, acted: bool, error: object | None) -> dict[str, Any]:
