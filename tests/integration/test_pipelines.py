@@ -120,7 +120,7 @@ def test_nodes_in_processes(tmp_path):
     numbers = pipeline.add(sorted, [3, 1, 2], name="numbers")
     scaled = pipeline.map(pow, numbers, args=(2,), name="scaled")
     pipeline.add(sum, scaled, name="total")
-    pipeline.map(pow, boom, name="broken")
+    pipeline.map(abs, boom, name="broken")
     with Controller(executor="process", artifacts=tmp_path, echo=False) as controller:
         run = pipeline.submit(controller)
         assert run.wait(60) == "failed"
@@ -819,6 +819,9 @@ def test_mistakes_are_told_with_the_nodes_they_are_in(controller):
         ),
         (lambda p: p.add(abs, 1, 2, name="x"), "node 'x'"),
         (lambda p: p.add("nobody", name="x"), "node 'x': .*'nobody'"),
+        (lambda p: p.map("nobody", [], name="x"), "node 'x': .*'nobody'"),
+        (lambda p: p.map(abs, [], args=(3,), name="x"), "node 'x'"),
+        (lambda p: p.map(abs, [], retry=3, name="x"), r"node 'x': .*retry=RetryPolicy\(max_attempts=3\)"),
         (lambda p: p.map(abs, [1], name="m") and p.add(abs, 1, name="m[3]"), r"a map 'm'.*a node 'm\[3\]'"),
     ]
     for build, said in cases:
@@ -827,6 +830,17 @@ def test_mistakes_are_told_with_the_nodes_they_are_in(controller):
         with pytest.raises((ConfigurationError, UnknownTask), match=said):
             pipeline.submit(controller)
     assert not any(controller.counts().values())
+
+
+async def later(upstream):
+    """No coroutine is awaited there."""
+
+
+def endless():
+    """A list that holds itself."""
+    found = []
+    found.append(found)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -845,12 +859,56 @@ def test_mistakes_are_told_with_the_nodes_they_are_in(controller):
         (lambda p: p.map(abs, "text"), "got .text."),
         (lambda p: p.map(abs, [1], max_parallel=0), "max_parallel must be"),
         (lambda p: p["a"], "has no node 'a'"),
+        (lambda p: p.add(abs, args=1), r"args takes a tuple of arguments; write args=\(1,\)"),
+        (lambda p: p.add(len, args="abc"), "write args=.'abc',"),
+        (lambda p: p.map(abs, [1], args="abd"), "write args=.'abd',"),
+        (lambda p: p.add(abs, kwargs=[1]), "kwargs takes a mapping"),
+        (lambda p: p.map(abs, [1], kwargs={1: 2}), "kwargs takes a mapping.*{1: 2}"),
+        (lambda p: p.add(abs, deps=7), "deps takes nodes.*got 7"),
+        (lambda p: p.add(abs, deps=None), "deps takes nodes.*got None"),
+        (lambda p: p.add(abs, when=later), "when takes a plain function"),
+        (lambda p: p.map(abs, later), "map takes .* a plain function"),
+        (lambda p: p.add(abs, endless()), "nest too deeply, or hold themselves"),
+        (lambda p: p.submit(5), "submit takes a Controller"),
+        (lambda p: p.continue_run(5, "x"), "continue_run takes a Controller"),
     ],
 )
 def test_mistakes_are_told_where_they_are_made(build, said):
     """At the line that is wrong."""
     with pytest.raises(ConfigurationError, match=said):
         build(Pipeline("p"))
+
+
+def test_what_is_no_pipeline_run_or_node_is_told(controller):
+    """Instead of an error from within, or of taking hold of every record of the store."""
+    pipeline = Pipeline("p")
+    fan = pipeline.map(abs, [1], name="fan")
+    controller.submit(abs, -1).result(PATIENCE)
+    run = run_of(pipeline, controller)
+    for run_id in (None, "", 5):
+        with pytest.raises(ConfigurationError, match="continue_run takes the id of a run"):
+            pipeline.continue_run(controller, run_id)
+    for call in (controller.start_run, lambda it: controller.continue_run(it, run.id)):
+        with pytest.raises(ConfigurationError, match="takes a Pipeline, got 5"):
+            call(5)
+    for name in (5, None, [], "fan[00]", "fan[0", "fan[1]", "fan[-1]", "fan[٠]"):
+        with pytest.raises(ConfigurationError, match="has no node"):
+            run[name]
+        with pytest.raises(ConfigurationError, match="has no node"):
+            run.tasks(name)
+        with pytest.raises(ConfigurationError, match="has no node"):
+            pipeline[name]
+    assert run["fan[0]"].result() == 1
+    assert (fan in pipeline, "fan" in pipeline, "fun" in pipeline) == (True, True, False)
+    assert pipeline[fan] is fan
+
+
+def test_a_condition_that_gives_a_coroutine_fails_its_node(controller):
+    """It is true like any object, and would let the node run whatever it says."""
+    pipeline = Pipeline("async")
+    pipeline.add(abs, 1, when=lambda up: later(up), name="x")  # noqa: PLW0108 - nobody sees that it is a coroutine's
+    run = run_of(pipeline, controller)
+    assert "gave a coroutine" in run["x"].failure.message
 
 
 def test_a_closed_controller(tmp_path):

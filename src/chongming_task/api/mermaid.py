@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chongming_task.core.states import TaskStatus
 
 if TYPE_CHECKING:
-    from chongming_task.api.pipeline import Declared
+    from chongming_task.api.declared import Declared
 
 __all__ = ["to_mermaid"]
 

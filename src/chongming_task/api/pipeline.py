@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from chongming_task.api.declared import (
+    Condition,
+    Declared,
+    MapDeclared,
+    Node,
+    checked_condition,
+    items_of,
+    join_of,
+    names_of,
+    place,
+)
 from chongming_task.api.mermaid import to_mermaid
 from chongming_task.api.pipeline_checks import check_acyclic, check_names, check_quorum, unknown_node
-from chongming_task.api.submission import Options
+from chongming_task.api.submission import Options, checked_args, checked_kwargs
 from chongming_task.api.task import checked_name, spec_of
 from chongming_task.core.graph import JoinMode
 from chongming_task.core.hooks import Hooks, checked_hooks
@@ -16,57 +26,13 @@ from chongming_task.core.policies import RetryPolicy, Timeout
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import AggregationPolicy
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.upstream import FromNode, Upstream, places_of
+from chongming_task.runtime.upstream import Upstream, places_of
 
 if TYPE_CHECKING:
     from chongming_task.api.controller import Controller
     from chongming_task.api.pipeline_run import PipelineRun
 
-__all__ = ["Declared", "MapDeclared", "Node", "Pipeline"]
-
-Condition = Callable[[Upstream], Any]
-"""Says of a node, by the results of the nodes it waits for, whether it runs."""
-
-
-class Node:
-    """One step of a pipeline. Give it to other steps as an argument, and they are handed its result.
-
-    Attributes:
-        name: What it is called in its pipeline.
-        pipeline: The pipeline.
-    """
-
-    __slots__ = ("name", "pipeline")
-
-    def __init__(self, pipeline: Pipeline, name: str) -> None:
-        self.pipeline = pipeline
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"<node {self.name!r} of {self.pipeline.name!r}>"
-
-
-@dataclass(frozen=True, slots=True)
-class MapDeclared:
-    """What is special about a map."""
-
-    items: Any  # a list; FromNode; or a function of the results of the nodes before it
-    max_parallel: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A node as its pipeline knows it."""
-
-    node: Node
-    target: Callable[..., Any] | str
-    args: tuple[Any, ...] = ()  # with FromNode in the places of other nodes' results
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
-    options: Options = field(default_factory=Options)
-    deps: tuple[str, ...] = ()  # names of the nodes it waits for, each once
-    join: JoinMode = JoinMode.ALL_SUCCEEDED
-    when: Condition | None = None
-    fan: MapDeclared | None = None
+__all__ = ["Node", "Pipeline"]
 
 
 class Pipeline:
@@ -128,15 +94,21 @@ class Pipeline:
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
 
-    def __getitem__(self, name: str) -> Node:
+    def __contains__(self, node: object) -> bool:
+        """Whether it has that step, or one of that name."""
+        if isinstance(node, Node):
+            return node.pipeline is self
+        return isinstance(node, str) and node in self._declared
+
+    def __getitem__(self, name: str | Node) -> Node:
         """The step of that name.
 
         Raises:
             ConfigurationError: When there is none.
         """
-        if name not in self._declared:
+        if name not in self:
             raise unknown_node(self.name, name, self._declared)
-        return self._declared[name].node
+        return name if isinstance(name, Node) else self._declared[name].node
 
     def knows(self, name: str) -> bool:
         """Whether a record of a run can be called so: a node, or a task of a map."""
@@ -252,20 +224,10 @@ class Pipeline:
         if max_parallel is not None and (type(max_parallel) is not int or max_parallel < 1):
             raise ConfigurationError(f"max_parallel must be a whole number, 1 or more, got {max_parallel!r}")
         options = Options(None, kwargs, None, retry, timeout, tags, priority, bucket_key)
-        fan = MapDeclared(self._items(items), max_parallel)
-        return self._add(target, tuple(args), keywords, options, name=name, deps=deps, when=when, join=join, fan=fan)
-
-    def _items(self, items: Any) -> Any:
-        if isinstance(items, Node) or callable(items):
-            return self._place(items)
-        if isinstance(items, str | bytes | Mapping):
-            raise ConfigurationError(f"map takes a list of items, a node or a function, got {items!r:.100}")
-        try:
-            return list(items)
-        except TypeError:
-            raise ConfigurationError(
-                f"map takes a list of items, a node whose result is one, or a function, got {items!r:.100}"
-            ) from None
+        fan = MapDeclared(items_of(self, items), max_parallel)
+        return self._add(
+            target, checked_args(args), keywords, options, name=name, deps=deps, when=when, join=join, fan=fan
+        )
 
     def _add(
         self,
@@ -280,49 +242,20 @@ class Pipeline:
         join: JoinMode | str,
         fan: MapDeclared | None,
     ) -> Node:
-        if when is not None and not callable(when):
-            raise ConfigurationError(f"when takes a function of the upstream results, got {when!r:.100}")
+        when = checked_condition(when)
         if options.args is not None:
             if positional:
                 raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
-            positional = tuple(options.args)
-        kwargs = {**(options.kwargs or {}), **keywords}
-        args, kwargs = self._place(tuple(positional)), self._place(kwargs)
+            positional = checked_args(options.args)
+        kwargs = {**({} if options.kwargs is None else checked_kwargs(options.kwargs)), **keywords}
+        args, kwargs = place(self, positional), place(self, kwargs)
         used = [*places_of(args), *places_of(kwargs), *places_of(None if fan is None else fan.items)]
-        names = dict.fromkeys([*used, *self._names_of(deps)])
+        names = dict.fromkeys([*used, *names_of(self, deps)])
         node = Node(self, self._new_name(target, name))
         self._declared[node.name] = Declared(
-            node, target, args, kwargs, options._replace(args=None, kwargs=None), tuple(names), _join(join), when, fan
+            node, target, args, kwargs, options._replace(args=None, kwargs=None), tuple(names), join_of(join), when, fan
         )
         return node
-
-    def _place(self, value: Any) -> Any:
-        """``value`` with a place for the result of every node in it."""
-        if isinstance(value, Node):
-            return FromNode(self._own(value))
-        if type(value) is list:
-            return [self._place(each) for each in value]
-        if type(value) is tuple:
-            return tuple(self._place(each) for each in value)
-        if type(value) is dict:
-            return {key: self._place(each) for key, each in value.items()}
-        return value
-
-    def _own(self, node: Node) -> str:
-        if node.pipeline is not self:
-            raise ConfigurationError(
-                f"{node!r} is a node of another pipeline than {self.name!r}; a step can wait for steps of its own only"
-            )
-        return node.name
-
-    def _names_of(self, deps: Iterable[Node | str] | Node | str) -> list[str]:
-        each_one = [deps] if isinstance(deps, Node | str) else deps
-        found = []
-        for each in each_one:
-            if not isinstance(each, Node | str):
-                raise ConfigurationError(f"deps takes nodes of this pipeline, or their names, got {each!r:.100}")
-            found.append(self._own(each) if isinstance(each, Node) else each)
-        return found
 
     def _new_name(self, target: Callable[..., Any] | str, name: str | None) -> str:
         if name is not None:
@@ -342,7 +275,7 @@ class Pipeline:
     # run
 
     def validate(self) -> None:
-        """Say whether it can run.
+        """Say whether it can run. Arguments and options are looked at by :meth:`submit`, which knows the controller.
 
         Raises:
             ConfigurationError: For a dependency that is not there; a cycle, with the path along it; a node that is
@@ -350,12 +283,13 @@ class Pipeline:
         """
         self._checked()
 
-    def _checked(self) -> list[tuple[int, ...]]:
-        """Of each node the numbers of those it waits for."""
-        check_names(self.name, self._declared, {name for name in self._declared if self.is_map(name)})
-        upstream = check_acyclic(self.name, {name: each.deps for name, each in self._declared.items()})
+    def _checked(self) -> tuple[list[Declared], list[tuple[int, ...]]]:
+        """The nodes as they are now, and of each the numbers of those it waits for."""
+        declared = self._declared.copy()  # another thread may add to it
+        check_names(self.name, declared, {name for name, each in declared.items() if each.fan is not None})
+        upstream = check_acyclic(self.name, {name: each.deps for name, each in declared.items()})
         check_quorum(self.name, self.on_failure, upstream)
-        return upstream
+        return list(declared.values()), upstream
 
     def submit(
         self,
@@ -374,7 +308,7 @@ class Pipeline:
             UnknownTask: For a step by a name that is not registered.
             ControllerClosed: After the controller was closed.
         """
-        return controller.start_run(self, input=input)
+        return _checked("submit", controller).start_run(self, input=input)
 
     def continue_run(
         self,
@@ -396,7 +330,7 @@ class Pipeline:
         Raises:
             ConfigurationError: When the run is not there, is not of this pipeline, or somebody else runs it.
         """
-        return controller.continue_run(self, run_id, input=input)
+        return _checked("continue_run", controller).continue_run(self, run_id, input=input)
 
     def to_mermaid(self, run: PipelineRun | None = None) -> str:
         """The graph as a Mermaid flowchart; with a run, coloured by its statuses.
@@ -417,8 +351,7 @@ class Pipeline:
         return f"<Pipeline {self.name!r}: {len(self)} nodes, {self.on_failure}>"
 
 
-def _join(join: Any) -> JoinMode:
-    try:
-        return JoinMode(join)
-    except ValueError:
-        raise ConfigurationError(f"join must be one of {', '.join(JoinMode)}, got {join!r:.100}") from None
+def _checked(verb: str, controller: Any) -> Controller:
+    if not hasattr(controller, "start_run"):
+        raise ConfigurationError(f"{verb} takes a Controller, got {controller!r:.100}")
+    return controller  # type: ignore[no-any-return]  # or what does the same as one

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chongming_task.api.declared import Node
 from chongming_task.api.handle import TaskHandle
-from chongming_task.api.pipeline import Node
 from chongming_task.api.pipeline_checks import unknown_node
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import asked, grace_of
@@ -15,8 +15,9 @@ from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus, is_blocked
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
-from chongming_task.errors import ControllerClosed
+from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.runtime.context import running_task_id
+from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import LiveRun, RunWaiter
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class PipelineRun:
         Raises:
             ConfigurationError: When there is no such node.
         """
-        return TaskHandle(self._controller, self._find(_name_of(node)))
+        return TaskHandle(self._controller, self._find(self._name_of(node)))
 
     def __getitem__(self, node: Node | str) -> TaskHandle[Any]:
         """See :meth:`handle`."""
@@ -100,10 +101,14 @@ class PipelineRun:
         Raises:
             ConfigurationError: When there is no such node, or it is no map.
         """
-        number = self._number(_name_of(node))
+        number = self._run.numbers.get(self._name_of(node))
+        if number is None:
+            raise unknown_node(self.name, node, self._run.numbers)
+        if not self._run.is_map(number):
+            raise ConfigurationError(f"{node!r} is no map; its one task is run[{self._name_of(node)!r}]")
         return [TaskHandle(self._controller, live) for live in tuple(self._run.tasks_of(number))]
 
-    def _find(self, name: str) -> Any:
+    def _find(self, name: str) -> LiveTask:
         number = self._run.numbers.get(name)
         if number is not None:
             return self._run.nodes[number]
@@ -112,10 +117,11 @@ class PipelineRun:
             raise unknown_node(self.name, name, self._run.numbers)
         return found
 
-    def _number(self, name: str) -> int:
-        if name not in self._run.numbers:
+    def _name_of(self, node: Node | str) -> str:
+        name = node.name if isinstance(node, Node) else node
+        if not isinstance(name, str):
             raise unknown_node(self.name, name, self._run.numbers)
-        return self._run.numbers[name]
+        return name
 
     def result(self, node: Node | str, timeout: float | None = None) -> Any:
         """The value of a node, as :meth:`TaskHandle.result`; of a map, the list of its tasks' values.
@@ -125,7 +131,7 @@ class PipelineRun:
             timeout: Seconds to wait for its end.
         """
         value = self.handle(node).result(timeout)
-        number = self._run.numbers.get(_name_of(node))
+        number = self._run.numbers.get(self._name_of(node))
         if number is None or not self._run.is_map(number):
             return value
         return [each.result(0) if each.status is S.SUCCEEDED else None for each in self.tasks(node)]
@@ -338,10 +344,6 @@ class PipelineRun:
 
 def _within(timeout: float | None) -> str:
     return f"within {timeout:g} s; it goes on" if timeout is not None else "though nothing moves any more"
-
-
-def _name_of(node: Node | str) -> str:
-    return node.name if isinstance(node, Node) else node
 
 
 def _blocked_below(run: LiveRun, node: int) -> list[str]:

@@ -19,7 +19,8 @@ from chongming_task.runtime.live_run import FanPlan, LiveRun, NodePlan
 from chongming_task.runtime.upstream import FromNode, Upstream
 
 if TYPE_CHECKING:
-    from chongming_task.api.pipeline import Declared, Pipeline
+    from chongming_task.api.declared import Declared
+    from chongming_task.api.pipeline import Pipeline
     from chongming_task.api.values import ResultValues
 
 __all__ = ["RunMaker"]
@@ -58,8 +59,7 @@ class RunMaker:
             UnknownTask: For a step by a name that is not registered.
         """
         given = _checked_input(parameters)
-        declared = list(pipeline._declared.values())
-        upstream = pipeline._checked()
+        declared, upstream = pipeline._checked()
         run_id = f"{pipeline.name}:{new_id()}" if run_id is None else run_id
         held = stored or {}
         hooks = () if pipeline.node_hooks is None else (pipeline.node_hooks,)
@@ -91,7 +91,8 @@ class RunMaker:
     def _node(self, each: Declared, member: Membership, held: Mapping[str, TaskSnapshot]) -> LiveTask:
         name = member.node
         try:
-            if each.fan is not None:  # its record stands for the tasks of the map
+            if each.fan is not None:  # its record stands for the tasks of the map; one of them is made for a trial
+                self.submissions.make(each.target, (None, *each.args), each.kwargs, each.options, member)
                 live = self.submissions.make(_nothing, (), {}, Options(name=name), member)
             else:
                 live = self.submissions.make(each.target, each.args, each.kwargs, _named(each.options, name), member)

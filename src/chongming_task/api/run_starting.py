@@ -52,6 +52,7 @@ class RunStarting:
     ) -> PipelineRun:
         """Run a pipeline: the same as :meth:`Pipeline.submit`."""
         self._link.check_open()
+        _check_pipeline("start_run", pipeline)
         return self._lead(RunMaker(self._submissions, self._values).make(pipeline, input))
 
     @property
@@ -87,6 +88,9 @@ class RunStarting:
     ) -> PipelineRun:
         """Go on with a run whose process is gone: the same as :meth:`Pipeline.continue_run`."""
         self._link.check_open()
+        _check_pipeline("continue_run", pipeline)
+        if not _is_text(run_id):  # of None, the store would give every record
+            raise ConfigurationError(f"continue_run takes the id of a run, as in run.id, got {run_id!r:.100}")
         self._link.sync()
         stored = {task.node or task.name: task for task in self._link.store.query(TaskQuery(pipeline_run_id=run_id))}
         self._check_continuable(pipeline, run_id, stored)
@@ -187,6 +191,17 @@ class RunStarting:
             if not run.begun:
                 self._link.check_open()
         return PipelineRun(self, run)  # type: ignore[arg-type]  # this is part of the controller
+
+
+def _check_pipeline(verb: str, given: object) -> None:
+    from chongming_task.api.pipeline import Pipeline
+
+    if not isinstance(given, Pipeline):
+        raise ConfigurationError(f"{verb} takes a Pipeline, got {given!r:.100}")
+
+
+def _is_text(given: object) -> bool:
+    return isinstance(given, str) and given != ""
 
 
 def _has_begun(task: TaskSnapshot) -> bool:

@@ -26,7 +26,7 @@ from chongming_task.runtime.results import MemoryResults
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
 
-__all__ = ["Membership", "Options", "Submissions", "limit_keys"]
+__all__ = ["Membership", "Options", "Submissions", "checked_args", "checked_kwargs", "limit_keys"]
 
 
 class Options(NamedTuple):
@@ -257,14 +257,9 @@ def _arguments(
     if options.args is not None:
         if args:
             raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
-        if isinstance(options.args, (str, bytes)):
-            raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)")
-        try:
-            args = tuple(options.args)
-        except TypeError:
-            raise ConfigurationError(f"args takes a tuple of arguments; write args=({options.args!r},)") from None
+        args = checked_args(options.args)
     if options.kwargs is not None:
-        kwargs = {**_checked_kwargs(options.kwargs), **kwargs}
+        kwargs = {**checked_kwargs(options.kwargs), **kwargs}
     spec.shape.check(spec.name, args, kwargs)
     return args, kwargs
 
@@ -284,7 +279,26 @@ def _check_inputs(spec: TaskSpec, inputs: Inputs) -> None:
         ) from None
 
 
-def _checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
+def checked_args(args: Any) -> tuple[Any, ...]:
+    """Arguments that were given as one value.
+
+    Raises:
+        ConfigurationError: When that holds none.
+    """
+    try:
+        if not isinstance(args, (str, bytes)):
+            return tuple(args)
+    except TypeError:
+        pass  # told below
+    raise ConfigurationError(f"args takes a tuple of arguments; write args=({args!r},)")
+
+
+def checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
+    """Keyword arguments that were given as one value.
+
+    Raises:
+        ConfigurationError: When that is no mapping of names.
+    """
     if isinstance(kwargs, Mapping) and all(isinstance(name, str) for name in kwargs):
         return kwargs
     raise ConfigurationError(f"kwargs takes a mapping of names to arguments, got {kwargs!r}")

@@ -50,7 +50,7 @@ class AggregationPolicy:
     Args:
         name: ``"fail_fast"``: the first node that failed or was lost cancels what has not started, and what runs is
             told to stop. ``"all_settled"``: independent branches go on. ``"quorum"``: as all_settled, and the run
-            succeeds when enough of its last nodes do.
+            succeeds, once the rest has ended too, when enough of its last nodes do.
         needed: How many nodes that nobody waits for must succeed, for a quorum.
 
     Example:
@@ -64,6 +64,18 @@ class AggregationPolicy:
     fail_fast: ClassVar[AggregationPolicy]
     all_settled: ClassVar[AggregationPolicy]
 
+    def __post_init__(self) -> None:
+        if self.name == "quorum":
+            if type(self.needed) is not int or self.needed < 1:
+                raise ConfigurationError(
+                    f"quorum takes how many last nodes must succeed, 1 or more, got {self.needed!r}"
+                )
+        elif self.name not in ("fail_fast", "all_settled") or self.needed:
+            raise ConfigurationError(
+                "a policy is AggregationPolicy.fail_fast, .all_settled or .quorum(n), "
+                f"not {self.name!r:.100} with {self.needed!r:.100}"
+            )
+
     @classmethod
     def quorum(cls, needed: int) -> AggregationPolicy:
         """The run succeeds when ``needed`` of the nodes that nobody waits for do.
@@ -71,8 +83,6 @@ class AggregationPolicy:
         Raises:
             ConfigurationError: For a number below 1.
         """
-        if type(needed) is not int or needed < 1:
-            raise ConfigurationError(f"quorum takes how many last nodes must succeed, 1 or more, got {needed!r}")
         return cls("quorum", needed)
 
     def __str__(self) -> str:

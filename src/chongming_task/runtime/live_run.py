@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold, is_blocked
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
 from chongming_task.core.triggers import Asked, Trigger
+from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.ready_queue import Limit
 from chongming_task.runtime.results import ResultCodec
@@ -268,7 +270,7 @@ class LiveRun:
 
         def ask() -> Any:
             try:
-                if plan.when is not None and not plan.when(upstream):
+                if plan.when is not None and not _plainly(plan.when(upstream)):
                     return ConditionFalse()
                 if plan.fan is not None:
                     return plan.fan.make(plan.fan.items(upstream), upstream)
@@ -334,9 +336,8 @@ class LiveRun:
     def task_called(self, name: str) -> LiveTask | None:
         """One task of a map, by its name: ``load[3]``."""
         head, _, tail = name.rpartition("[")
-        node = self.numbers.get(head)
-        index = tail.removesuffix("]")
-        if node is None or not index.isdecimal():
+        node, index = self.numbers.get(head), tail[:-1]
+        if node is None or not index.isdecimal() or name != f"{head}[{int(index)}]":
             return None
         tasks = self.tasks_of(node)
         return tasks[int(index)] if int(index) < len(tasks) else None
@@ -371,6 +372,14 @@ class LiveRun:
 
 def _outcome(live: LiveTask) -> Any:
     return live.draft.outcome if live.draft.status is S.SUCCEEDED else None
+
+
+def _plainly(said: Any) -> Any:
+    """What a condition says; a coroutine says nothing, and is true like any object."""
+    if not inspect.iscoroutine(said):
+        return said
+    said.close()
+    raise ConfigurationError("its condition gave a coroutine, which nobody awaits; when takes a plain function")
 
 
 def _raise(error: BaseException) -> None:

@@ -24,6 +24,13 @@ def standing(*statuses: TaskStatus, **more) -> Standing:
     return Standing(counts, len(statuses), len(statuses), ended.count(S.SUCCEEDED), len(ended), **more)
 
 
+@pytest.mark.parametrize("given", [("most",), ("quorum",), ("quorum", 0), ("fail_fast", 2), ([],)])
+def test_policies_that_are_none(given):
+    """Made by hand and misspelt: each would have passed for all_settled."""
+    with pytest.raises(ConfigurationError, match=r"AggregationPolicy\.fail_fast|quorum takes"):
+        AggregationPolicy(*given)
+
+
 @pytest.mark.parametrize("policy", [FAIL_FAST, ALL_SETTLED])
 def test_a_run_that_has_ended(policy):
     """Failed when a node failed or was lost; else stopped, else cancelled, else succeeded: over all pairs of ends."""
