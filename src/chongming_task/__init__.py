@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from chongming_task.api.pipeline_run import PipelineRun, RunSummary
     from chongming_task.core.events import (
         AdminOverride,
+        AttemptEnded,
         AttemptFailed,
         AttemptStarted,
         Event,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from chongming_task.core.graph import JoinMode
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
+    from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.history import History
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
@@ -96,6 +98,7 @@ __all__ = [
     "AdminOverride",
     "AggregationPolicy",
     "Answer",
+    "AttemptEnded",
     "AttemptFailed",
     "AttemptRecord",
     "AttemptStarted",
@@ -120,6 +123,7 @@ __all__ = [
     "InvalidTransition",
     "JoinMode",
     "MemoryTaskStore",
+    "MetricsSink",
     "NoBackoff",
     "Node",
     "NotRestartable",
@@ -164,6 +168,7 @@ __all__ = [
     "TaskTimeout",
     "ThreadExecutor",
     "Timeout",
+    "Tracer",
     "Transition",
     "UnknownInput",
     "UnknownTask",
@@ -178,6 +183,7 @@ __all__ = [
 
 _EVENTS = (
     "AdminOverride",
+    "AttemptEnded",
     "AttemptFailed",
     "AttemptStarted",
     "Event",
@@ -203,6 +209,8 @@ _LAZY = {  # who does not ask for them does not wait for them
     "History": "chongming_task.history",
     "JoinMode": "chongming_task.core.graph",
     "Hooks": "chongming_task.core.hooks",
+    "MetricsSink": "chongming_task.core.telemetry",
+    "Tracer": "chongming_task.core.telemetry",
     "as_completed": "chongming_task.api.completion",
 } | dict.fromkeys(_EVENTS, "chongming_task.core.events")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chongming_task import Controller
-from chongming_task.core.telemetry import MetricsSink, Tracer
+from chongming_task import Controller, MetricsSink, Tracer
 from chongming_task.observability.opentelemetry import OpenTelemetryTracer
 from chongming_task.observability.prometheus import PrometheusSink
 

@@ -53,7 +53,7 @@ def rebuilt(
     """
     yield _created(task, attempts)
     asides = _Asides(task, lines)
-    failed = {each.attempt: each for each in attempts if each.failure is not None and each.ended_at is not None}
+    ended = {each.attempt: each for each in attempts if each.ended_at is not None}
     places = list(_places(trail))
     newest = places[-1].epoch if places else 0
     for place in places:
@@ -63,8 +63,8 @@ def rebuilt(
         yield from narrate.edge_events(task, edge, attempt)
         if epoch == newest:
             asides.passed(place)
-            if closes and attempt in failed:
-                yield narrate.attempt_failed(task, failed[attempt], edge.version)
+            if closes and attempt in ended:
+                yield narrate.attempt_ended(task, ended[attempt], edge.version)
     yield from asides.rest()
 
 

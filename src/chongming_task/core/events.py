@@ -16,6 +16,7 @@ from chongming_task.core.states import TaskStatus
 
 __all__ = [
     "AdminOverride",
+    "AttemptEnded",
     "AttemptFailed",
     "AttemptStarted",
     "Event",
@@ -76,10 +77,19 @@ class AttemptStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AttemptFailed(Event):
-    """An attempt ended without success; a retry may follow."""
+class AttemptEnded(Event):
+    """An attempt is over; how the record goes on was told just before."""
 
     attempt: int
+    status: TaskStatus  # how it ended: FAILED also when a retry follows
+    seconds: float | None  # on the monotonic clock, pauses included; None: nobody has watched it to its end
+    paused_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttemptFailed(AttemptEnded):
+    """An attempt ended without success; a retry may follow."""
+
     failure: Failure
 
 

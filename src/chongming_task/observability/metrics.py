@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from chongming_task.core.events import AttemptStarted, Event, TaskCreated, TaskStatusChanged
+from chongming_task.core.events import AttemptEnded, AttemptStarted, Event, TaskCreated, TaskStatusChanged
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import OCCUPIED, TERMINAL, TaskStatus
 from chongming_task.core.telemetry import NO_TAGS, MetricsSink, Tags
@@ -55,12 +55,11 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 
 @dataclass(slots=True)
 class _Open:
-    """What is known of a record that has not ended."""
+    """What is known of a record that has not ended, or whose last attempt has not been told of."""
 
     task: str
     status: TaskStatus
     queued_at: datetime | None = None
-    began_at: datetime | None = None  # the attempt
     asked_at: datetime | None = None  # to stop
 
 
@@ -105,7 +104,8 @@ class MetricsRecorder:
 
     def begin(self, subscribe: Subscribe) -> None:
         """Listen from now on."""
-        self._listener = Listener(subscribe, self._heard, (TaskCreated, TaskStatusChanged, AttemptStarted))
+        wanted = (TaskCreated, TaskStatusChanged, AttemptStarted, AttemptEnded)
+        self._listener = Listener(subscribe, self._heard, wanted)
         self._listener.post(self._zero)
 
     def changed(self, tasks: Sequence[TaskSnapshot]) -> None:
@@ -153,9 +153,10 @@ class MetricsRecorder:
             task = self._open.get(event.task_id) or self._watch(self._find(event.task_id), event.from_status)
             if task is not None:
                 self._moved(task, event)
-        elif isinstance(event, AttemptStarted) and (task := self._open.get(event.task_id)) is not None:
-            task.began_at = event.at
-            if event.attempt > 1:
+        elif (task := self._open.get(event.task_id)) is not None:
+            if isinstance(event, AttemptEnded):
+                self._attempt_ended(task, event)
+            elif isinstance(event, AttemptStarted) and event.attempt > 1:
                 self._incr("chongming_retries_total", task=task.task)
         if not self._due:
             assert self._listener is not None
@@ -175,25 +176,30 @@ class MetricsRecorder:
         if after is S.QUEUED:
             task.queued_at = at
         elif after is S.STARTING and task.queued_at is not None:
-            self._observe("chongming_queue_wait_seconds", task.queued_at, at, task=task.task)
+            self._observe("chongming_queue_wait_seconds", _between(task.queued_at, at), task=task.task)
             task.queued_at = None
         if after is S.STOPPING:
             task.asked_at = task.asked_at or at
-        if after not in _HOLDS_ATTEMPT and task.began_at is not None:
-            how = S.FAILED if after is S.RETRY_WAIT else after
-            self._observe("chongming_attempt_duration_seconds", task.began_at, at, task=task.task, status=how)
-            task.began_at = None
         self._count(task.status, -1)
         self._count(after, 1)
         task.status = after
         if after in TERMINAL:
-            self._ended(event.task_id, task, at)
+            self._ended(task, at)
+            if event.from_status not in _HOLDS_ATTEMPT:  # else the end of its attempt comes next
+                del self._open[event.task_id]
 
-    def _ended(self, task_id: str, task: _Open, at: datetime) -> None:
+    def _ended(self, task: _Open, at: datetime) -> None:
         self._incr("chongming_tasks_ended_total", task=task.task, status=task.status)
         if task.asked_at is not None:
-            self._observe("chongming_stop_latency_seconds", task.asked_at, at, task=task.task, status=task.status)
-        del self._open[task_id]
+            latency = _between(task.asked_at, at)
+            self._observe("chongming_stop_latency_seconds", latency, task=task.task, status=task.status)
+
+    def _attempt_ended(self, task: _Open, event: AttemptEnded) -> None:
+        if event.seconds is not None:
+            how = event.status
+            self._observe("chongming_attempt_duration_seconds", event.seconds, task=task.task, status=how)
+        if task.status in TERMINAL:
+            del self._open[event.task_id]
 
     def _count(self, status: TaskStatus, change: int) -> None:
         if status in _OPEN:
@@ -230,8 +236,7 @@ class MetricsRecorder:
     def _gauge(self, name: str, value: float, **tags: str) -> None:
         self._try(lambda: self._sink.gauge(name, value, _plain(tags)))
 
-    def _observe(self, name: str, since: datetime, until: datetime, **tags: str) -> None:
-        seconds = max((until - since).total_seconds(), 0.0)  # the wall clock may have been set back meanwhile
+    def _observe(self, name: str, seconds: float, **tags: str) -> None:
         self._try(lambda: self._sink.observe(name, seconds, _plain(tags)))
 
     def _try(self, tell: Callable[[], None]) -> None:
@@ -243,6 +248,10 @@ class MetricsRecorder:
             self._failing = True
         else:
             self._failing = False
+
+
+def _between(since: datetime, until: datetime) -> float:
+    return max((until - since).total_seconds(), 0.0)  # the wall clock may have been set back meanwhile
 
 
 def _plain(tags: Mapping[str, str]) -> Tags:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from chongming_task.core.events import (
     AdminOverride,
+    AttemptEnded,
     AttemptFailed,
     AttemptStarted,
     Event,
@@ -26,7 +28,7 @@ from chongming_task.core.states import TaskStatus
 from chongming_task.runtime.ids import new_id
 
 __all__ = [
-    "attempt_failed",
+    "attempt_ended",
     "beat",
     "created",
     "edge_events",
@@ -59,8 +61,8 @@ def moved(before: TaskSnapshot, made: Step) -> list[Event]:
     after, attempt = made.snapshot, made.attempt
     for edge in made.transitions:
         events += edge_events(after, edge, after.attempt)
-    if attempt is not None and attempt.failure is not None and attempt.ended_at is not None:
-        events.append(attempt_failed(after, attempt, after.status_version))
+    if attempt is not None and attempt.ended_at is not None:
+        events.append(attempt_ended(after, attempt, after.status_version))
     return events
 
 
@@ -117,19 +119,22 @@ def _changed(task: TaskSnapshot, edge: Transition) -> TaskStatusChanged:
     )
 
 
-def attempt_failed(task: TaskSnapshot, attempt: AttemptRecord, version: int) -> AttemptFailed:
-    """An attempt that has ended with a failure, by the step that led to that version of the record."""
-    assert attempt.failure is not None
+def attempt_ended(task: TaskSnapshot, attempt: AttemptRecord, version: int) -> AttemptEnded:
+    """An attempt that is over, by the step that led to that version of the record."""
     assert attempt.ended_at is not None
-    return AttemptFailed(
-        event_id=f"{attempt.task_id}/{version}/failed",
-        at=attempt.ended_at,
-        task_id=attempt.task_id,
-        pipeline_run_id=task.pipeline_run_id,
-        tags=task.tags,
-        attempt=attempt.attempt,
-        failure=attempt.failure,
-    )
+    how = "ended" if attempt.failure is None else "failed"
+    said: dict[str, Any] = {
+        "event_id": f"{attempt.task_id}/{version}/{how}",
+        "at": attempt.ended_at,
+        "task_id": attempt.task_id,
+        "pipeline_run_id": task.pipeline_run_id,
+        "tags": task.tags,
+        "attempt": attempt.attempt,
+        "status": attempt.status,
+        "seconds": attempt.seconds,
+        "paused_seconds": attempt.paused_seconds,
+    }
+    return AttemptEnded(**said) if attempt.failure is None else AttemptFailed(**said, failure=attempt.failure)
 
 
 def progressed(task: TaskSnapshot, progress: Progress, at: datetime) -> ProgressUpdated:

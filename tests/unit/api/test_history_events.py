@@ -9,6 +9,7 @@ import pytest
 
 from chongming_task import (
     AdminOverride,
+    AttemptEnded,
     AttemptFailed,
     AttemptStarted,
     ConfigurationError,
@@ -27,7 +28,7 @@ from chongming_task import (
 )
 from tests.unit.runtime.test_bus import drained
 
-STORED = (TaskCreated, TaskStatusChanged, AttemptStarted, AttemptFailed, AdminOverride, TaskOutput, TaskLogLine)
+STORED = (TaskCreated, TaskStatusChanged, AttemptStarted, AttemptEnded, AdminOverride, TaskOutput, TaskLogLine)
 
 
 @pytest.fixture(params=["memory", "sqlite"])

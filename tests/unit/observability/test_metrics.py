@@ -66,6 +66,17 @@ def test_retries_are_counted_and_each_attempt_is_timed(rig, sink):
     assert sink.counts == {("retries_total", "job"): 1, ("tasks_ended_total", "succeeded", "job"): 1}
 
 
+def test_an_attempt_is_timed_by_the_monotonic_clock(rig, sink):
+    """A wall clock that is set back or forth makes none shorter or longer."""
+    _, worker = rig.running()
+    rig.clock.jump(3600)
+    rig.advance(3)
+    worker.finish()
+    rig.settle()
+    assert sink.seen["attempt_duration_seconds", "succeeded", "job"] == [3]
+    assert not rig.controller._observers._metrics._open
+
+
 def test_a_stop_takes_from_the_word_to_the_end(rig, sink):
     """Its latency is known by how it ended."""
     handle, worker = rig.running()

@@ -8,12 +8,14 @@ import pytest
 
 from chongming_task import (
     AdminOverride,
+    AttemptEnded,
     AttemptFailed,
     AttemptStarted,
     ConfigurationError,
     Controller,
     Pipeline,
     ProgressUpdated,
+    RetryPolicy,
     TaskCreated,
     TaskEmitted,
     TaskStatusChanged,
@@ -63,6 +65,26 @@ def test_the_story_of_a_record(rig):
     assert heard[8].failure.message == "x"
 
 
+def test_every_attempt_tells_its_end_and_its_seconds(rig):
+    """One that succeeds as well; by the monotonic clock, whatever happens to the other one."""
+    heard = []
+    subscription = rig.controller.watch(heard.append, types=[AttemptEnded])
+    handle, worker = rig.running(retry=RetryPolicy(max_attempts=2, backoff="none"))
+    rig.advance(2)
+    rig.clock.jump(-3600)
+    worker.fail(ValueError("x"))
+    rig.settle()
+    rig.worker(handle).begin()
+    rig.settle()
+    rig.clock.jump(7200)
+    rig.advance(5)
+    rig.worker(handle).finish()
+    rig.settle()
+    drained(subscription)
+    assert [type(event) for event in heard] == [AttemptFailed, AttemptEnded]
+    assert [(event.attempt, event.status, event.seconds) for event in heard] == [(1, "failed", 2), (2, "succeeded", 5)]
+
+
 def test_watch_by_record_and_by_type(rig):
     """Only what was asked for arrives."""
     one, two = rig.submit(start=False), rig.submit(start=False)
@@ -109,7 +131,7 @@ def test_who_is_woken_has_been_told(rig):
     rig.settle()
     assert order == [("succeeded", 0), "woken"]
     drained(subscription)
-    assert heard[-1].to_status == "succeeded"
+    assert heard[-1].status == "succeeded"
 
 
 def test_a_run_is_told_with_its_nodes():
