@@ -102,14 +102,12 @@ def _shaped(values: Values, shape: Shape) -> Values:
     if shape is Shape.NAMES:
         return values.mapped(lambda text: ", ".join(json.loads(text)), missing="")
     if shape is Shape.JSON:
-        return values.mapped(_readable)
+        return values.mended("\\u", _readable)
     return values
 
 
 def _readable(text: str) -> str:
     """JSON with its letters as letters; what no text can hold stays escaped."""
-    if "\\u" not in text:
-        return text
     plain = json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":"))
     return plain if _is_text(plain) else text
 

@@ -46,6 +46,10 @@ class Values(Protocol):
         """With each text changed; ``change`` is asked once for each that occurs. ``missing`` stands for None."""
         ...
 
+    def mended(self, mark: str, change: Callable[[str], str]) -> Values:
+        """With each text changed that holds ``mark``."""
+        ...
+
     def present(self) -> tuple[Any, list[Any]]:
         """Where the values stand that are not None, and these values."""
         ...
@@ -89,7 +93,12 @@ class ListValues:
 
     def codes(self, words: Mapping[str, int]) -> Any:
         """See ``Values``."""
-        return np.fromiter((words.get(value, -1) for value in self._values), np.int8, len(self))
+        if self._is_empty():
+            return np.full(len(self), -1, dtype=np.int8)
+        known: dict[Any, int] = {None: -1, **words}
+        for value in set(self._values) - known.keys():
+            known[value] = -1
+        return np.fromiter(map(known.__getitem__, self._values), np.int8, len(self))
 
     def mapped(self, change: Callable[[str], str], missing: str | None = None) -> ListValues:
         """See ``Values``."""
@@ -97,7 +106,13 @@ class ListValues:
         for value in set(self._values):
             if value is not None:
                 known[value] = change(value)
-        return ListValues([known[value] for value in self._values])
+        return ListValues(list(map(known.__getitem__, self._values)))
+
+    def mended(self, mark: str, change: Callable[[str], str]) -> ListValues:
+        """See ``Values``."""
+        if self._is_empty():
+            return self
+        return ListValues([change(each) if each is not None and mark in each else each for each in self._values])
 
     def present(self) -> tuple[Any, list[Any]]:
         """See ``Values``."""
@@ -158,6 +173,16 @@ class ArrowValues:
         words = pa.array([change(word) for word in encoded.dictionary.to_pylist()], pa.large_string())
         found = words.take(encoded.indices)
         return ArrowValues(pa.chunked_array([found if missing is None else found.fill_null(missing)]))
+
+    def mended(self, mark: str, change: Callable[[str], str]) -> Values:
+        """See ``Values``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = self._values.cast(pa.large_string())
+        if not pc.any(pc.match_substring(texts, mark)).as_py():
+            return ArrowValues(texts)
+        return ListValues(texts.to_pylist()).mended(mark, change)
 
     def present(self) -> tuple[Any, list[Any]]:
         """See ``Values``."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from chongming_task.stores.sql_query import Statement
+
 __all__ = ["Database", "Session"]
 
 T = TypeVar("T")
@@ -52,6 +54,10 @@ class Database(Protocol):
             work: May be called again when the connection was lost. It only reads, and quickly: until it is done the
                 database keeps what others have replaced meanwhile.
         """
+        ...
+
+    def read_arrow(self, statements: Sequence[Statement]) -> list[Any] | None:
+        """What ``read_all`` reads, as Arrow tables; None when drivers are missing or cannot be used here and now."""
         ...
 
     def write(self, work: Callable[[Session], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:

@@ -13,6 +13,7 @@ from chongming_task.stores.postgres_connections import Connections
 from chongming_task.stores.postgres_dsn import driver
 from chongming_task.stores.postgres_watch import PostgresWatch
 from chongming_task.stores.queries import queries
+from chongming_task.stores.sql_query import Statement
 
 __all__ = ["PostgresDatabase", "PostgresSession"]
 
@@ -135,6 +136,10 @@ class PostgresDatabase:
             return found
 
         return _reading(self._connections, at_one_moment)
+
+    def read_arrow(self, statements: Sequence[Statement]) -> list[Any] | None:
+        """See ``database.Database``."""
+        return None
 
     def write(self, work: Callable[[PostgresSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """See ``database.Database``."""

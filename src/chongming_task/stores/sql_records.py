@@ -12,6 +12,7 @@ from chongming_task.core.query import Scan, TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConcurrencyConflict, StoreError
+from chongming_task.stores.arrow import rows_reversed
 from chongming_task.stores.batch import Batch, batch_of
 from chongming_task.stores.codec import (
     attempt_from,
@@ -136,6 +137,16 @@ class SqlRecords:
             if each.query.limit is not None:
                 rows.reverse()
         return found
+
+    def scan_arrow(self, *wanted: Scan) -> list[Any] | None:
+        """What ``scan`` gives, as Arrow tables of the same columns; None when that cannot be done here and now."""
+        tables = self._database.read_arrow([scan_of(*each) for each in wanted])
+        if tables is None:
+            return None
+        return [
+            table if each.query.limit is None else rows_reversed(table)
+            for table, each in zip(tables, wanted, strict=True)
+        ]
 
     def prune(self, keep_terminal: int) -> int:
         """See :class:`~chongming_task.core.ports.TaskStore`."""

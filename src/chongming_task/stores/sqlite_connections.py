@@ -40,13 +40,15 @@ class Connections:
     def open(self, *, writes: bool) -> sqlite3.Connection:
         """A new connection; the caller closes it."""
         self.check_file()
-        mode = "rw" if not self.read_only else "ro"
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        if self.read_only and not self._has_wal() and not os.access(self.path.parent, os.W_OK):
-            uri += "&immutable=1"  # nobody can write it, and no lock file can be made beside it
-        connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS, cached_statements=256
-        )
+        with _gate(self._file):
+            connection = sqlite3.connect(
+                self.uri(),
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
+                timeout=_BUSY_SECONDS,
+                cached_statements=256,
+            )
         try:
             if writes:
                 _begin_wal(connection)
@@ -59,6 +61,21 @@ class Connections:
             connection.close()
             raise
         return connection
+
+    def uri(self) -> str:
+        """The file as SQLite is told of it."""
+        uri = f"{self.path.absolute().as_uri()}?mode={'ro' if self.read_only else 'rw'}"
+        if self.read_only and not self._has_wal() and not os.access(self.path.parent, os.W_OK):
+            uri += "&immutable=1"  # nobody can write it, and no lock file can be made beside it
+        return uri
+
+    @contextmanager
+    def shut_out(self) -> Iterator[Path]:
+        """Nothing of this package in this process opens the file meanwhile; our own idle connections are closed."""
+        self.check_file()
+        with _gate(self._file):
+            self.drop_idle()
+            yield self.path
 
     def _has_wal(self) -> bool:
         return Path(f"{self.path}-wal").exists()
@@ -108,6 +125,16 @@ class Connections:
         """Close what is idle; the rest is closed by who uses it."""
         self.closed = True
         self.drop_idle()
+
+
+_GATES: dict[tuple[int, int], threading.Lock] = {}  # one for each file that was ever opened
+_GATES_GUARD = threading.Lock()
+
+
+def _gate(file: tuple[int, int]) -> threading.Lock:
+    """Held by whoever opens the file."""
+    with _GATES_GUARD:
+        return _GATES.setdefault(file, threading.Lock())
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from chongming_task.errors import StoreError
 from chongming_task.stores.queries import queries
+from chongming_task.stores.sql_query import Statement
+from chongming_task.stores.sqlite_arrow import arrow_tables
 from chongming_task.stores.sqlite_connections import Connections, wrapped
 from chongming_task.stores.sqlite_watch import SqliteWatch
 
@@ -114,6 +116,10 @@ class SqliteDatabase:
             found = work(SqliteSession(connection))
             connection.execute("COMMIT")
         return found
+
+    def read_arrow(self, statements: Sequence[Statement]) -> list[Any] | None:
+        """See ``database.Database``."""
+        return arrow_tables(self._connections, [(_joined(names), _bound(dict(params))) for names, params in statements])
 
     def write(self, work: Callable[[SqliteSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """See ``database.Database``."""
