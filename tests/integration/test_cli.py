@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chongming_task import Controller, Failure, FailureKind, SqliteTaskStore
+from chongming_task import Controller, Failure, FailureKind, SqliteTaskStore, StoreError
 from chongming_task.cli.exit_codes import ExitCode as Code
 from chongming_task.cli.main import main
 from chongming_task.core.ports import Write
@@ -487,6 +487,24 @@ def test_run_of_a_task_that_fails(shell):
     assert told["bucket"] is not None
     assert shell.code == Code.FAILED
     assert shell("run --tasks cli_tasks count --args [1] --bucket-key k --num-buckets 9") == Code.USAGE
+
+
+def test_run_goes_on_when_the_store_cannot_be_read(shell, monkeypatch):
+    """What a task prints cannot be shown then; that is no reason to stop it."""
+
+    def broken(*_, **__):
+        raise StoreError("the server does not answer")
+
+    monkeypatch.setattr(SqliteTaskStore, "output", broken)
+    assert shell("run --tasks cli_tasks count --args [3]") == Code.DONE
+    assert shell.out == ""
+
+
+def test_run_brings_an_older_database_up_to_date(shell, tmp_path):
+    """As any program does that runs tasks on it."""
+    shell.path.write_bytes((HERE.parent / "golden" / "schema-1.db").read_bytes())
+    assert shell("run --tasks cli_tasks count --args [1]") == Code.DONE
+    assert shell("ps --all") == Code.DONE
 
 
 @pytest.mark.parametrize(

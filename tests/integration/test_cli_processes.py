@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -9,8 +10,10 @@ import re
 import resource
 import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -201,6 +204,29 @@ def test_a_terminal_shows_a_line_that_changes(files):
     assert "\r\x1b[Kcount: " in shown
     assert "300/300 rows" in shown or "succeeded" in shown
     assert "at 299\r\n" in shown
+
+
+def test_a_terminal_is_redrawn_and_never_scrolled(files):
+    """The newest that fit, with titles; Ctrl-C ends it."""
+    fill(files.db, 200)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 60, 0, 0))
+    env = files.env | {"TERM": "xterm"}
+    words = [*COMMAND, "ps", "--all", "--watch"]
+    with subprocess.Popen(words, cwd=HERE, env=env, stdout=theirs, stderr=subprocess.PIPE) as process:
+        shown = b""
+        while shown.count(b"\x1b[H\x1b[2J") < 2:
+            assert select.select([ours], [], [], PATIENCE)[0]
+            shown += os.read(ours, 65_536)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert process.stderr.read() == b""
+    os.close(ours), os.close(theirs)
+    first = shown.decode().split("\x1b[H\x1b[2J")[1].split("\r\n")
+    assert len(first) <= 10
+    assert first[0].startswith("ID ")
+    assert "task-199" in first[-3]
+    assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= 60 for line in first[:-2])
 
 
 @pytest.mark.parametrize(

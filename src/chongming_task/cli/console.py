@@ -40,6 +40,11 @@ class Console:
         """Of the screen."""
         return shutil.get_terminal_size().columns
 
+    @property
+    def height(self) -> int:
+        """Of the screen."""
+        return shutil.get_terminal_size().lines
+
     def lines(self, lines: Iterable[str]) -> None:
         """Lines of the result."""
         text = "".join(f"{line}\n" for line in lines)

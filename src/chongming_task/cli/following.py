@@ -15,7 +15,7 @@ from chongming_task.cli.render.tasks import counts_line, detail
 from chongming_task.cli.render.text import cut, one_line
 from chongming_task.cli.render.units import elapsed, progress_text
 from chongming_task.core.states import TaskStatus as S
-from chongming_task.errors import TaskError
+from chongming_task.errors import StoreError, TaskError
 
 if TYPE_CHECKING:
     from chongming_task.api.controller import Controller
@@ -139,7 +139,10 @@ class _View:
             self._deaf = True
 
     def _show_output(self, handle: TaskHandle[Any]) -> None:
-        lines = self._controller.output(handle.id, after=self._seen)
+        try:
+            lines = self._controller.output(handle.id, after=self._seen)
+        except StoreError:  # the task goes on; the library's log tells, and what is stored later is shown then
+            return
         if not lines:
             return
         self._seen = lines[-1].seq

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from chongming_task.cli.console import Console
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ps"]
 
 _OPEN = tuple(status for status in TaskStatus if status not in TERMINAL)
+_OTHER_LINES = 3  # of a screen: titles, footer, cursor
 _REFRESH_SECONDS = 1.0  # of what moves without a change in the store: times
 _REST_SECONDS = 0.2  # between two looks, however busy the store is
 
@@ -40,6 +42,8 @@ def ps(options: Namespace, console: Console) -> int:
     query = _query(options)
     with reading(options, console) as store:
         if options.watch:
+            if console.screen:  # more would scroll the titles away
+                query = replace(query, limit=min(query.limit or console.height, max(console.height - _OTHER_LINES, 1)))
             return _watch(store, query, options, console)
         _show(_look(store, query), options, console)
     return ExitCode.DONE
