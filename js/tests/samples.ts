@@ -12,15 +12,15 @@ import {
 } from "../src/wire/protocol.ts";
 
 const RULES: Partial<Record<Status, string>> = {
-  queued: "anana",
-  running: "anara",
-  pausing: "naara",
-  paused: "naara",
-  retry_wait: "araaa",
-  stopping: "rrnrn",
-  failed: "rrrar",
-  stopped: "rrnar",
-  lost: "rrrar",
+  queued: "ananaaa",
+  running: "anararr",
+  pausing: "naararr",
+  paused: "naararr",
+  retry_wait: "araaara",
+  stopping: "rrnrnrr",
+  failed: "rrraraa",
+  stopped: "rrnarra",
+  lost: "rrrarra",
 };
 const RANKS: Partial<Record<Status, number>> = {
   starting: 0,
@@ -36,12 +36,12 @@ const RANKS: Partial<Record<Status, number>> = {
   retry_wait: 2,
 };
 
-/** One situation a status, in their order: pause, resume, stop, retry, cancel. */
+/** One situation a status, in their order: pause, resume, stop, retry, cancel, skip, reset. */
 export const SITUATIONS: SituationPayload[] = STATUSES.map((status) => ({
   status,
   held: status === "paused" ? true : null,
   rank: RANKS[status] ?? 3,
-  rules: RULES[status] ?? "rrrrr",
+  rules: RULES[status] ?? "rrrrrrr",
 }));
 
 export const situation = (status: Status) => STATUSES.indexOf(status);

@@ -110,3 +110,14 @@ test("a row says what it is asked to become, with the time that is left", () => 
   ]);
   expect(statusText(table, 1)).toBe("stopping…");
 });
+
+test("a reset is asked first, and told when a worker still runs", () => {
+  const table = tableOf([
+    { status: "failed", name: "xml" },
+    { status: "lost", abandoned: true, name: "idle" },
+  ]);
+  expect(planForRow(table, 0, "reset").question).toContain("Reset xml?");
+  expect(planForRow(table, 0, "reset").asks).toEqual([{ rows: [0], args: {} }]);
+  expect(planForRow(table, 1, "reset").question).toContain("still runs in the background");
+  expect(planForRow(table, 1, "reset").asks).toEqual([{ rows: [1], args: { force: true } }]);
+});

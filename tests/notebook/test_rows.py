@@ -122,7 +122,7 @@ def test_situations_are_the_verb_table():
     for row, situation in zip(VERB_TABLE, sent, strict=True):
         assert situation["rules"] == "".join(letters[row.rules[verb].outcome] for verb in VIEW_VERBS)
     assert rule_for(TaskStatus.STOPPING, True, Verb.STOP).outcome is Outcome.NOOP
-    assert [s["rules"] for s in sent if s["status"] == "stopping"] == ["rrnrn"]
+    assert [s["rules"] for s in sent if s["status"] == "stopping"] == ["rrnrnrr"]
 
 
 def test_the_default_order_is_active_bad_waiting_ended():

@@ -1,6 +1,7 @@
 /** What is known of one task, under its row: a list of tabs and the page that is chosen. */
 
 import type { ComponentChild } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { say } from "../words/say.ts";
 import { Attempts } from "./Attempts.tsx";
 import type { Dossier } from "./dossier.ts";
@@ -64,9 +65,15 @@ function page(drawer: DrawerSession, row: number, dossier: Dossier): ComponentCh
 }
 
 function Tabs({ drawer, dossier }: { drawer: DrawerSession; dossier: Dossier }) {
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!drawer.focusWanted) return;
+    drawer.focusWanted = false;
+    list.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus();
+  });
   return (
     <div class="cmt-tabs">
-      <div class="cmt-tablist" role="tablist" aria-label={say("Details")}>
+      <div ref={list} class="cmt-tablist" role="tablist" aria-label={say("Details")}>
         {TABS.map((tab) => (
           <button
             key={tab}

@@ -19,6 +19,8 @@ export class DrawerSession {
   tab: Tab = "overview";
   search = "";
   byHand: ByHandForm | null = null;
+  /** Asks the view to move the keyboard to the chosen tab. */
+  focusWanted = false;
   /** For the ARIA references of one view. */
   readonly id = `cmt-drawer-${++serial}`;
   readonly follower: Follower;
@@ -42,6 +44,17 @@ export class DrawerSession {
       this.follower.open(this.panel.table.columns.id[row] ?? "");
     }
     this.panel.repaint();
+  }
+
+  /** The same for the keyboard: it lands in the drawer. */
+  showAt(row: number, tab: Tab): void {
+    this.focusWanted = true;
+    this.show(row, tab);
+  }
+
+  showByHand(row: number): void {
+    this.show(row, "overview");
+    this.beginByHand(this.panel.table.status(row));
   }
 
   /** Rows of another feed are other tasks: then the keyboard has nowhere to go back to. */

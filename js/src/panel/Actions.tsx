@@ -1,6 +1,7 @@
-/** The buttons of one row: pause or resume, stop, retry. What the kernel would refuse says why instead of acting. */
+/** The buttons of one row: pause or resume, stop, retry, and the menu with the rest. What the kernel would refuse says why instead of acting. */
 
 import type { Verb } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import { Icon, type IconName } from "./Icon.tsx";
 import type { PanelSession } from "./session.ts";
 import { VERB_LABELS } from "./words.ts";
@@ -24,7 +25,27 @@ export function Actions(props: ActionsProps) {
         <Action {...props} verb="stop" icon="square" />
       )}
       <Action {...props} verb="retry" icon="again" />
+      <MenuButton {...props} />
     </div>
+  );
+}
+
+function MenuButton({ session, row, reachable }: ActionsProps) {
+  const label = say("More for {name}", { name: session.table.columns.name[row] ?? "" });
+  return (
+    <button
+      type="button"
+      class="cmt-act"
+      data-testid="cmt-more"
+      aria-label={label}
+      aria-haspopup="menu"
+      aria-expanded={session.menu.row === row}
+      title={say("More")}
+      tabIndex={reachable ? 0 : -1}
+      onClick={(event) => session.menu.toggle(row, event.currentTarget)}
+    >
+      <Icon name="dots" />
+    </button>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ago, count } from "../format.ts";
-import { VERBS } from "../wire/protocol.ts";
+import { BULK_VERBS } from "../wire/protocol.ts";
 import type { PanelSession } from "./session.ts";
 import type { Plan } from "./steering.ts";
 import { VERB_LABELS, WAITING } from "./words.ts";
@@ -35,7 +35,7 @@ function Selection({ session }: { session: PanelSession }) {
   return (
     <span class="cmt-selection" data-testid="cmt-selection">
       <span class="cmt-selected">{count(session.selected.size)} selected</span>
-      {VERBS.map((verb) => (
+      {BULK_VERBS.map((verb) => (
         <button
           key={verb}
           type="button"

@@ -12,7 +12,7 @@ const AGAIN = (
 );
 
 /** Lines, unless a shape says that it is filled. */
-const SHAPES: Record<Glyph | "play" | "square-now" | "chevron", ComponentChild> = {
+const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots", ComponentChild> = {
   ring: RING,
   dashes: <circle cx="8" cy="8" r="4.75" stroke-dasharray="2.2 1.53" />,
   quarter: (
@@ -52,6 +52,7 @@ const SHAPES: Record<Glyph | "play" | "square-now" | "chevron", ComponentChild> 
       <path d="M13.2 5.6v3.6H9.6" />
     </>
   ),
+  dots: <path class="cmt-solid" d="M2.6 6.9h2.2v2.2H2.6zM6.9 6.9h2.2v2.2H6.9zM11.2 6.9h2.2v2.2h-2.2z" />,
   chevron: <path d="m6.2 4.2 3.8 3.8-3.8 3.8" />,
   play: <path class="cmt-solid" d="M5 3.2v9.6L12.8 8z" />,
 };

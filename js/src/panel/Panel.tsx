@@ -5,6 +5,7 @@ import { Chips } from "./Chips.tsx";
 import { FilterBox } from "./FilterBox.tsx";
 import { Footer } from "./Footer.tsx";
 import { Grid } from "./Grid.tsx";
+import { Menu } from "./Menu.tsx";
 import { SegmentBar } from "./SegmentBar.tsx";
 import { Summary } from "./Summary.tsx";
 import type { PanelSession } from "./session.ts";
@@ -34,6 +35,7 @@ export function Panel({ session }: { session: PanelSession }) {
         <Grid session={session} />
       )}
       <Footer session={session} />
+      {session.menu.row !== null && <Menu session={session} row={session.menu.row} />}
     </section>
   );
 }

@@ -36,6 +36,7 @@ function takesChord(event: KeyboardEvent, target: HTMLElement, session: PanelSes
 
 /** Escape takes back; in the table arrows walk, space selects and Enter opens; arrows also change the drawer's page. */
 function takesKey(event: KeyboardEvent, target: HTMLElement, session: PanelSession): boolean {
+  if (target.closest(".cmt-menu")) return session.menu.key(event.key, target);
   if (event.key === "Escape") return takesEscape(target, session);
   if (target.closest(".cmt-drawer")) return target.matches("[role=tab]") && changesTab(event.key, target, session);
   if (!target.closest(".cmt-body")) return false;

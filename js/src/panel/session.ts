@@ -9,6 +9,7 @@ import { TaskTable } from "../tasks/table.ts";
 import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
 import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
 import { say as inWords } from "../words/say.ts";
+import { MenuSession } from "./menu_session.ts";
 import { type Notice, noticeOf, type Plan, planForRow, planForRows } from "./steering.ts";
 import { KERNEL_GONE } from "./words.ts";
 
@@ -42,6 +43,7 @@ export class PanelSession implements LinkListener {
   focusWanted = false;
   question: Plan | null = null;
   readonly drawer: DrawerSession;
+  readonly menu: MenuSession;
 
   private notice: (Notice & { at: number }) | null = null;
   private readonly clicks = new Map<number, Click>();
@@ -60,6 +62,7 @@ export class PanelSession implements LinkListener {
     this.table = new TaskTable(now);
     this.link = new Link(model, this, signal, now);
     this.drawer = new DrawerSession(this);
+    this.menu = new MenuSession(this);
     this.link.open();
   }
 

@@ -41,11 +41,19 @@ export function planForRow(table: TaskTable, row: number, verb: Verb, atOnce = f
       `Stop ${name} at once? A worker that does not answer is given up, and the task is shown as lost.`,
     );
   }
+  if (verb === "reset") return resetPlan(table, row, name, one);
   if (verb !== "retry") return one({}, null);
   if (table.columns.abandoned[row]) {
     return one({ force: true }, `${name} still runs in the background. Run a second copy beside it?`);
   }
   return one(triesUsed(table, row) ? { force: true } : {}, null);
+}
+
+/** A reset is asked first: it forgets. */
+function resetPlan(table: TaskTable, row: number, name: string, one: (args: VerbArgs, question: string) => Plan): Plan {
+  const forgets = `Reset ${name}? It goes back to pending, and its attempts are forgotten; the history stays.`;
+  if (!table.columns.abandoned[row]) return one({}, forgets);
+  return one({ force: true }, `${forgets} A worker of it still runs in the background.`);
 }
 
 /** The plan for a selection: what the verb table refuses is left out and counted. */

@@ -9,6 +9,8 @@ export const VERB_LABELS: Record<Verb, string> = {
   stop: "Stop",
   retry: "Retry",
   cancel: "Cancel",
+  skip: "Skip",
+  reset: "Reset",
 };
 
 const PAST: Record<Verb, string> = {
@@ -17,6 +19,8 @@ const PAST: Record<Verb, string> = {
   stop: "stopped",
   retry: "retried",
   cancel: "cancelled",
+  skip: "skipped",
+  reset: "reset",
 };
 
 export const EMPTY = "No tasks yet. controller.submit(my_task) starts one.";

@@ -24,8 +24,11 @@ export const STATUSES = [
 export type Status = (typeof STATUSES)[number];
 
 /** The verbs a view may send for tasks. */
-export const VERBS = ["pause", "resume", "stop", "retry", "cancel"] as const;
+export const VERBS = ["pause", "resume", "stop", "retry", "cancel", "skip", "reset"] as const;
 export type Verb = (typeof VERBS)[number];
+
+/** Those that may be sent for many tasks at once. */
+export const BULK_VERBS = ["pause", "resume", "stop", "retry", "cancel"] as const satisfies readonly Verb[];
 
 export type Asked = "stop" | "cancel" | "pause";
 

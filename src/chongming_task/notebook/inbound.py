@@ -38,7 +38,11 @@ DETAILS: Final = "details"
 WAITS: Final = "waits"
 FORCE: Final = "force_transition"
 
-ARGS: Final[Mapping[Verb, frozenset[str]]] = {Verb.RETRY: frozenset({"force"}), Verb.STOP: frozenset({"graceful"})}
+ARGS: Final[Mapping[Verb, frozenset[str]]] = {
+    Verb.RETRY: frozenset({"force"}),
+    Verb.RESET: frozenset({"force"}),
+    Verb.STOP: frozenset({"graceful"}),
+}
 """The arguments a view may give, all of them booleans."""
 
 

@@ -33,7 +33,7 @@ NAME_CHARS = 200
 TEXT_CHARS = 160
 TAGS_SHOWN = 8
 
-VIEW_VERBS = (Verb.PAUSE, Verb.RESUME, Verb.STOP, Verb.RETRY, Verb.CANCEL)
+VIEW_VERBS = (Verb.PAUSE, Verb.RESUME, Verb.STOP, Verb.RETRY, Verb.CANCEL, Verb.SKIP, Verb.RESET)
 """The verbs a view may send, in the order in which a situation's rules are sent."""
 
 
