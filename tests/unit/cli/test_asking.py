@@ -59,6 +59,13 @@ def test_what_to_run_must_be_known():
     assert way_of(again, Verb.RETRY, watched=False, tasks=["load"]) is Way.RUN
 
 
+def test_a_pause_that_nobody_would_keep_is_not_asked():
+    """The record would be paused until this command ends."""
+    answer = way_of(record(S.QUEUED), Verb.PAUSE, watched=False, tasks=["load"])
+    assert answer.code is ExitCode.REFUSED
+    assert "nothing would hold it" in answer.message
+
+
 def test_a_used_up_record_tells_the_option_of_the_command_line():
     """Not the keyword of the library."""
     used = record(S.FAILED, attempt=3)

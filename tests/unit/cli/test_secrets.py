@@ -25,7 +25,9 @@ def test_a_password_is_known_and_hidden(dsn, password):
     hide = Hidden([dsn])
     assert has_password(dsn)
     for text in (dsn, repr(dsn), f"cannot connect: {dsn}, tried twice", f"FATAL: {password}, really"):
-        assert "hunter2" not in hide(text)
+        told = hide(text)
+        assert "hunter2" not in told
+        assert " more" not in told  # nor what follows a blank
 
 
 @pytest.mark.parametrize("dsn", [dsn for dsn in DSNS if "more" not in dsn])
