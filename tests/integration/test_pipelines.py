@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import signal
 import threading
 import time
@@ -248,6 +249,44 @@ def test_a_map_runs_so_many_at_once(controller, most):
     pipeline.map(count, range(20), max_parallel=most, name="map")
     assert run_of(pipeline, controller).status == "succeeded"
     assert peak[0] == most
+
+
+def test_items_without_end_are_given_up_with_the_run(controller):
+    """The thread that asked for them goes, and so does what it had made."""
+    begun, gone = threading.Event(), threading.Event()
+
+    def endless(upstream):
+        try:
+            for number in itertools.count():
+                begun.set()
+                yield number
+        finally:
+            gone.set()
+
+    pipeline = Pipeline("endless")
+    pipeline.map(abs, endless, name="map")
+    run = pipeline.submit(controller)
+    assert begun.wait(PATIENCE)
+    assert run.stop() is True
+    assert gone.wait(PATIENCE)
+    assert run.tasks("map") == []
+
+
+def test_conditions_that_never_return_hold_nobody_up_once_their_run_is_stopped(controller):
+    """Neither what was waiting behind them, nor what comes later."""
+    never = threading.Event()
+    stuck = Pipeline("stuck")
+    for number in range(10):
+        stuck.add(abs, 1, when=lambda up: never.wait(), name=f"n{number}")
+    quick = Pipeline("quick")
+    quick.add(abs, -1, when=lambda up: True, name="node")
+    try:
+        runs = [stuck.submit(controller), quick.submit(controller)]
+        assert runs[0].stop() is True
+        assert runs[1].wait(PATIENCE) == "succeeded"
+        assert run_of(quick, controller).status == "succeeded"
+    finally:
+        never.set()
 
 
 def test_a_task_of_a_map_that_fails(controller):

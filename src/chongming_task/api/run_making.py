@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from chongming_task.core.text import clean
 from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, NoWork, Work
-from chongming_task.runtime.live_run import FanPlan, LiveRun, NodePlan
+from chongming_task.runtime.live_run import LiveRun
+from chongming_task.runtime.run_plan import FanPlan, NodePlan
 from chongming_task.runtime.upstream import FromNode, Upstream
 
 if TYPE_CHECKING:
@@ -110,16 +111,14 @@ class RunMaker:
                 return above[items.name]
             return items(above) if callable(items) else items
 
-        def make(found: Any, above: Upstream) -> list[LiveTask]:
-            tasks = []
+        def make(found: Any, above: Upstream) -> Iterator[LiveTask]:
             for number, item in enumerate(_checked_items(name, found)):
                 member = base._replace(node=f"{name}[{number}]")
                 options = _named(each.options, member.node)
                 live = self.submissions.make(each.target, (item, *each.args), each.kwargs, options, member)
                 assert isinstance(live.work, Work)
                 live.work = live.work._replace(upstream=above) if len(above) else live.work
-                tasks.append(live)
-            return tasks
+                yield live
 
         return NodePlan(name, upstream, each.join, each.when, FanPlan(items_of, make, each.fan.max_parallel))
 
@@ -166,10 +165,10 @@ def _checked_input(given: Any) -> Mapping[str, Any] | None:
     return dict(given)
 
 
-def _checked_items(name: str, found: Any) -> Sequence[Any]:
+def _checked_items(name: str, found: Any) -> Iterable[Any]:
     if isinstance(found, str | bytes | Mapping):
         raise ConfigurationError(f"the map {clean(name)!r} needs a list of items, got {found!r:.100}")
     try:
-        return list(found)
+        return iter(found)  # type: ignore[no-any-return]  # whatever it gives
     except TypeError:
         raise ConfigurationError(f"the map {clean(name)!r} needs a list of items, got {found!r:.100}") from None

@@ -6,12 +6,25 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
-__all__ = ["Aside", "at_once"]
+__all__ = ["Aside", "Errand", "at_once"]
 
 _logger = logging.getLogger("chongming_task.engine")
 _THREADS = 8
 _IDLE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Work that may have no point any more before it is done."""
+
+    work: Callable[[], None]
+    wanted: Callable[[], bool]  # asked from any thread
+
+    def __call__(self) -> None:
+        """Do it."""
+        self.work()
 
 
 def at_once(work: Callable[[], None]) -> None:
@@ -22,7 +35,8 @@ def at_once(work: Callable[[], None]) -> None:
 class Aside:
     """A few daemon threads, made when there is work and gone when there was none for a while.
 
-    Work waits when all of them are taken; one that never returns takes its thread along, and nobody waits for it.
+    Work waits when all of them are taken. One that never returns takes its thread along, and nobody waits for it; once
+    it is not wanted any more, another thread takes its place.
     """
 
     def __init__(self) -> None:
@@ -30,13 +44,15 @@ class Aside:
         self._waiting: deque[Callable[[], None]] = deque()
         self._idle = 0
         self._threads = 0
+        self._taken: dict[int, Errand] = {}  # what threads do that can be given up, by thread
         self._closed = False
 
     def __call__(self, work: Callable[[], None]) -> None:
         """Run it soon, on another thread."""
         with self._lock:
             self._waiting.append(work)
-            if len(self._waiting) > self._idle and self._threads < _THREADS:
+            given_up = sum(not errand.wanted() for errand in self._taken.values())
+            if len(self._waiting) > self._idle and self._threads - given_up < _THREADS:
                 self._threads += 1
                 threading.Thread(target=self._serve, name="chongming-aside", daemon=True).start()
             self._lock.notify()
@@ -53,6 +69,8 @@ class Aside:
                 work()
             except BaseException:  # what a caller's code raises is caught before; this is a fault of ours
                 _logger.exception("work beside the engine failed")
+            with self._lock:
+                self._taken.pop(threading.get_ident(), None)
             del work  # a thread that waits keeps nothing alive
 
     def _next(self) -> Callable[[], None] | None:
@@ -63,6 +81,9 @@ class Aside:
                 if not self._waiting:
                     self._threads -= 1
                     return None
-                return self._waiting.popleft()
+                work = self._waiting.popleft()
+                if isinstance(work, Errand):
+                    self._taken[threading.get_ident()] = work
+                return work
             finally:
                 self._idle -= 1

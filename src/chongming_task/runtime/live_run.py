@@ -2,80 +2,34 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from chongming_task.core.graph import BAD, JoinMode, RunGraph, Tally
+from chongming_task.core.graph import RunGraph
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold, is_blocked
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
 from chongming_task.core.triggers import Asked, Trigger
-from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.fan import Fan
 from chongming_task.runtime.live import LiveTask, Work
 from chongming_task.runtime.ready_queue import Limit
 from chongming_task.runtime.results import ResultCodec
+from chongming_task.runtime.run_plan import NodePlan
 from chongming_task.runtime.upstream import Gathered, Upstream
 
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
 
-__all__ = ["ACTOR", "FAILURES", "ConditionFalse", "Fan", "FanPlan", "LiveRun", "NodePlan", "RunWaiter"]
+__all__ = ["ACTOR", "FAILURES", "LiveRun", "RunWaiter"]
 
 S = TaskStatus
 ACTOR = "pipeline"
 """Who acts where a run does."""
 FAILURES = frozenset({S.FAILED, S.LOST})
-
-
-class ConditionFalse:
-    """What asking a node's condition gives when it says no."""
-
-
-class FanPlan(NamedTuple):
-    """How a map makes its tasks."""
-
-    items: Callable[[Upstream], Any]  # runs a caller's code: never on the engine
-    make: Callable[[Sequence[Any], Upstream], list[LiveTask]]  # the task of each item; as above
-    max_parallel: int | None = None
-
-
-class NodePlan(NamedTuple):
-    """One node as it was declared."""
-
-    name: str
-    upstream: tuple[int, ...] = ()
-    join: JoinMode = JoinMode.ALL_SUCCEEDED
-    when: Callable[[Upstream], Any] | None = None  # runs a caller's code: never on the engine
-    fan: FanPlan | None = None  # a map
-
-    @property
-    def asks_first(self) -> bool:
-        """Whether a caller's code decides on it before it starts."""
-        return self.when is not None or self.fan is not None
-
-
-@dataclass(slots=True)
-class Fan:
-    """The tasks of one map."""
-
-    slots: Limit | None = None  # that its tasks share
-    tasks: list[LiveTask] = field(default_factory=list)  # of a run that is continued: those that are stored
-    strays: list[LiveTask] = field(default_factory=list)  # stored ones whose items are gone
-    expanded: bool = False
-    ended: Counter[TaskStatus] = field(default_factory=Counter)
-
-    def tally(self) -> Tally:
-        """How they have ended so far."""
-        bad = sum(self.ended[status] for status in BAD)
-        return Tally(len(self.tasks), self.ended[S.SUCCEEDED], self.ended[S.SKIPPED], bad)
-
-    def first_bad(self) -> LiveTask:
-        """The first by item that did not succeed."""
-        return next(live for live in self.tasks if live.draft.status in BAD)
 
 
 @dataclass(slots=True, eq=False)
@@ -264,21 +218,9 @@ class LiveRun:
                 work = work._replace(upstream=self.upstream_of(node))
         live.work = work
 
-    def ask_for(self, node: int) -> Callable[[], Any]:
-        """What a caller's code is to say of a node: ConditionFalse, the tasks of a map, what it raised, or True."""
-        plan, upstream = self.plans[node], self.upstream_of(node)
-
-        def ask() -> Any:
-            try:
-                if plan.when is not None and not _plainly(plan.when(upstream)):
-                    return ConditionFalse()
-                if plan.fan is not None:
-                    return plan.fan.make(plan.fan.items(upstream), upstream)
-            except BaseException as error:  # whatever it raises is the node's failure, and nobody else's
-                return error
-            return True
-
-        return ask
+    def ask_for(self, node: int, wanted: Callable[[], bool]) -> Callable[[], Any]:
+        """What a caller's code is to say of a node: see :meth:`NodePlan.ask`."""
+        return partial(self.plans[node].ask, self.upstream_of(node), wanted)
 
     def let_fail(self, node: int, error: BaseException) -> None:
         """Have a node's next attempt raise what a caller's code raised; once is enough."""
@@ -293,20 +235,9 @@ class LiveRun:
 
     def expand(self, node: int, tasks: Sequence[LiveTask]) -> None:
         """Give a map its tasks; those that are stored already go on, with what is to be run of them."""
-        fan = self.maps[node]
-        stored = {live.snapshot.node: live for live in fan.tasks}
-        found = []
-        for made in tasks:
-            live = stored.pop(made.snapshot.node, made)
-            live.work, live.policy, live.hooks = made.work, made.policy, made.hooks
-            live.needs = made.needs if fan.slots is None else (*made.needs, fan.slots)
+        self.maps[node].expand(tasks)
+        for live in self.maps[node].tasks:
             live.member = (self, node)
-            found.append(live)
-        for live in stored.values():
-            if live.draft.status in TERMINAL:  # of what the map waits for
-                fan.ended[live.draft.status] -= 1
-        fan.strays = list(stored.values())
-        fan.tasks, fan.expanded = found, True
 
     def remember(self, node: int, tasks: Sequence[LiveTask], *, expanded: bool) -> None:
         """Give a map of a run that is continued the tasks that are stored.
@@ -372,14 +303,6 @@ class LiveRun:
 
 def _outcome(live: LiveTask) -> Any:
     return live.draft.outcome if live.draft.status is S.SUCCEEDED else None
-
-
-def _plainly(said: Any) -> Any:
-    """What a condition says; a coroutine says nothing, and is true like any object."""
-    if not inspect.iscoroutine(said):
-        return said
-    said.close()
-    raise ConfigurationError("its condition gave a coroutine, which nobody awaits; when takes a plain function")
 
 
 def _raise(error: BaseException) -> None:

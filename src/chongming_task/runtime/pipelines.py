@@ -20,9 +20,10 @@ from chongming_task.core.runs import blocked_by, doom_of
 from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Orphaned, Resolved, Trigger
 from chongming_task.runtime.live import LiveTask
-from chongming_task.runtime.live_run import ACTOR, FAILURES, ConditionFalse, LiveRun
+from chongming_task.runtime.live_run import ACTOR, FAILURES, LiveRun
 from chongming_task.runtime.run_engine import RunEngine
 from chongming_task.runtime.run_maps import RunMaps
+from chongming_task.runtime.run_plan import ConditionFalse
 from chongming_task.runtime.run_verbs import RunVerbs
 
 __all__ = ["Pipelines"]
@@ -132,8 +133,8 @@ class Pipelines:
         if live is run.nodes[node]:
             if after is S.QUEUED:
                 run.equip(node)
-            if before is S.BLOCKED:
-                run.tickets.pop(node, None)
+            if before is S.BLOCKED and run.tickets.pop(node, None) is not None:
+                self.engine.aside_is_freed()
         if before in TERMINAL:
             self._take_up(run, live, after)
         elif after in TERMINAL:
@@ -260,13 +261,17 @@ class Pipelines:
         elif plan.asks_first:
             run.failing.discard(node)
             ticket = run.tickets[node] = object()
-            ask = run.ask_for(node)
+
+            def wanted() -> bool:
+                return run.tickets.get(node) is ticket
+
+            ask = run.ask_for(node, wanted)
 
             def work() -> Callable[[], None]:
                 found = ask()
                 return lambda: self._answered(run, node, ticket, found)
 
-            self.engine.aside(work)
+            self.engine.aside(work, wanted)
         else:
             self.engine.try_apply(run.nodes[node], Resolved(S.QUEUED))
 

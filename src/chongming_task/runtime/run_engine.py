@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.triggers import Trigger
 from chongming_task.errors import TaskError
+from chongming_task.runtime.aside import Errand
 from chongming_task.runtime.live import LiveTask
 
 if TYPE_CHECKING:
@@ -60,10 +61,19 @@ class RunEngine:
             _logger.exception("the engine could not apply %s to a node", trigger)
             return False
 
-    def aside(self, work: Callable[[], Callable[[], None]]) -> None:
-        """Run a caller's code on another thread, and then what it returns on the engine's."""
+    def aside(self, work: Callable[[], Callable[[], None]], wanted: Callable[[], bool]) -> None:
+        """Run a caller's code on another thread, and then what it returns on the engine's.
+
+        Args:
+            work: Runs it.
+            wanted: Whether anybody still waits for that.
+        """
         inbox = self._engine.inbox
-        self._aside(lambda: inbox.put(work()))
+        self._aside(Errand(lambda: inbox.put(work()), wanted))
+
+    def aside_is_freed(self) -> None:
+        """Nobody waits any more for something that may never return: what waits behind it has room."""
+        self._aside(_nothing)
 
     def told(self, call: Callable[[], None]) -> None:
         """Have ``call`` called once the changes of this tick are stored and told."""
@@ -74,3 +84,7 @@ class RunEngine:
         bus = self._engine.bus
         if (narrator := bus.narrator) is not None:
             bus.publish([narrator.run_moved(run_id, before, now, self._engine.now.utc)], ())
+
+
+def _nothing() -> None:
+    """Work that only makes whoever does it look whether there is room."""
