@@ -22,7 +22,10 @@ def count(ctx, number: int) -> int:
     for done in range(number):
         ctx.progress(done + 1, number)
         ctx.checkpoint()
+    assert turned.wait(20)  # the loop goes on while a cell awaits this
     return number
+
+turned = threading.Event()
 
 gate = threading.Event()
 
@@ -33,14 +36,12 @@ def gated(ctx) -> str:
     return "open"
 """,
     """
-turns = 0
 async def beside():
-    global turns
     while True:
-        turns += 1
+        turned.set()
         await asyncio.sleep(0)
 other = asyncio.ensure_future(beside())
-print(await controller.submit(count, 1000), turns > 0)
+print(await controller.submit(count, 1000), turned.is_set())
 """,
     """
 seen = []

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from chongming_task.api.naming import id_of, run_id_of
 from chongming_task.core.events import Event
+from chongming_task.core.hooks import is_async
 from chongming_task.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
     from chongming_task.api.pipeline_run import PipelineRun
 
-__all__ = ["event_types", "filter_of"]
+__all__ = ["checked_callback", "event_types", "filter_of"]
+
+
+def checked_callback(callback: Any) -> Callable[[Event], None]:
+    """What a caller gave to be called with events.
+
+    Raises:
+        ConfigurationError: For what cannot be called, or is ``async def``.
+    """
+    if not callable(callback):
+        raise ConfigurationError(f"callback must take one event, got {callback!r:.200}")
+    if is_async(callback):
+        raise ConfigurationError(
+            f"callback must be a plain function, and {callback!r:.100} is async: nobody would await it. In a "
+            "coroutine, write: async for event in controller.stream(): ..."
+        )
+    return cast("Callable[[Event], None]", callback)
 
 
 def filter_of(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from chongming_task.api.link import EngineLink
 from chongming_task.api.task import checked_hooks
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.bus import Subscription
 
 if TYPE_CHECKING:
@@ -84,14 +83,14 @@ class Listening:
             The subscription; ``close()`` ends it.
 
         Raises:
-            ConfigurationError: When ``callback`` cannot be called, or ``types`` are no classes of events.
+            ConfigurationError: When ``callback`` cannot be called or is ``async def``, or ``types`` are no classes of
+                events.
         """
-        from chongming_task.api.event_filter import filter_of  # a dozen classes that only listeners pay for
+        from chongming_task.api.event_filter import checked_callback, filter_of  # classes that only listeners pay for
 
         self._link.check_open()
-        if not callable(callback):
-            raise ConfigurationError(f"callback must take one event, got {callback!r}")
-        return self._link.engine.bus.subscribe(callback, filter_of(task_id, pipeline_run_id, tag, types))
+        wanted = filter_of(task_id, pipeline_run_id, tag, types)
+        return self._link.engine.bus.subscribe(checked_callback(callback), wanted)
 
     def stream(
         self,

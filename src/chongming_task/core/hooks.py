@@ -11,7 +11,7 @@ from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["Hooks", "checked_hooks", "moment_of", "run_moment_of"]
+__all__ = ["Hooks", "checked_hooks", "is_async", "moment_of", "run_moment_of"]
 
 T = TypeVar("T")
 S = TaskStatus
@@ -53,11 +53,17 @@ class Hooks(Generic[T]):
                 continue
             if not callable(hook):
                 raise ConfigurationError(f"{each.name} takes a function of one argument, got {hook!r:.100}")
-            if inspect.iscoroutinefunction(hook):
+            if is_async(hook):
                 raise ConfigurationError(
                     f"{each.name} takes a plain function, and {hook!r:.100} is async; in coroutines, read "
                     "controller.stream() instead"
                 )
+
+
+def is_async(function: Callable[..., object]) -> bool:
+    """Whether calling it only makes a coroutine, which nobody here would await."""
+    # An object's own __call__ may be async as well.
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def checked_hooks(option: str, hooks: Any) -> Hooks[Any] | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import threading
 
 import pytest
 
 from chongming_task import (
+    ConfigurationError,
     Controller,
     ControllerClosed,
     EventsLost,
@@ -75,6 +77,22 @@ def test_a_stream_of_a_closed_controller_is_refused():
     controller.close()
     with pytest.raises(ControllerClosed):
         controller.stream()
+
+
+def test_a_coroutine_function_is_no_callback():
+    """Nobody would await it: refused at once, with what to use."""
+
+    class Follower:
+        async def __call__(self, event):
+            """What an instance with an async call is: it is no better."""
+
+    async def follow(event):
+        """Never called."""
+
+    with Controller() as controller:
+        for callback in (follow, Follower(), functools.partial(follow)):
+            with pytest.raises(ConfigurationError, match=r"async.*controller\.stream\(\)"):
+                controller.watch(callback)
 
 
 def test_cancelling_the_reader_loses_nothing():
