@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -135,3 +138,58 @@ def test_a_store_that_comes_back_as_the_controller_closes_loses_nothing(tmp_path
     with closing(SqliteTaskStore(tmp_path / "runs.db")) as again:
         assert again.get(handle.id).status == "succeeded"
         check_audit(again, settled=True)
+
+
+DISK_FULL = """
+import resource, signal, sys, time, warnings
+from chongming_task import Controller, StoreWarning
+from chongming_task.testing import check_audit
+
+warnings.simplefilter("ignore", StoreWarning)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+controller = Controller(store=sys.argv[1], max_parallel=4, echo=False)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
+
+
+def talk(number):
+    print("y" * 3_000)
+    return [number] * 500
+
+
+handles = [controller.submit(talk, number) for number in range(300)]
+controller.wait_all(timeout=60)
+assert [handle.result()[0] for handle in handles] == list(range(300))
+health = controller.health
+assert not health.ok, health
+assert health.behind > 0, health
+assert controller.persist_failures
+began = time.process_time()
+time.sleep(1)
+assert time.process_time() - began < 0.3, "it spins"
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+until = time.monotonic() + 30
+while not controller.health.ok and time.monotonic() < until:
+    time.sleep(0.05)
+assert controller.health.ok, controller.health
+assert len(controller.list_tasks(status="succeeded")) == 300
+assert all(len(handle.output()) == 1 for handle in handles)
+assert check_audit(controller._link.store, settled=True) == 300
+controller.close()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no limits on the size of files here")
+def test_tasks_end_while_the_disk_is_full(path):
+    """What they did waits, without spinning, and is stored when there is room."""
+    done = subprocess.run(
+        [sys.executable, "-c", DISK_FULL, path], capture_output=True, text=True, timeout=55, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert integrity(path) == "ok"
+
+
+def integrity(path):
+    """What SQLite says of the file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()[0]
