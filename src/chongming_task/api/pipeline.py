@@ -17,8 +17,8 @@ from chongming_task.api.declared import (
     place,
 )
 from chongming_task.api.mermaid import to_mermaid
-from chongming_task.api.pipeline_checks import check_acyclic, check_names, check_quorum, unknown_node
-from chongming_task.api.submission import Options, checked_args, checked_kwargs
+from chongming_task.api.pipeline_checks import check_acyclic, check_controller, check_names, check_quorum, unknown_node
+from chongming_task.api.submission import Options, checked_args, given_arguments
 from chongming_task.api.task import checked_name, spec_of
 from chongming_task.core.graph import JoinMode
 from chongming_task.core.hooks import Hooks, checked_hooks
@@ -243,12 +243,7 @@ class Pipeline:
         fan: MapDeclared | None,
     ) -> Node:
         when = checked_condition(when)
-        if options.args is not None:
-            if positional:
-                raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
-            positional = checked_args(options.args)
-        kwargs = {**({} if options.kwargs is None else checked_kwargs(options.kwargs)), **keywords}
-        args, kwargs = place(self, positional), place(self, kwargs)
+        args, kwargs = place(self, given_arguments(positional, keywords, options))
         used = [*places_of(args), *places_of(kwargs), *places_of(None if fan is None else fan.items)]
         names = dict.fromkeys([*used, *names_of(self, deps)])
         node = Node(self, self._new_name(target, name))
@@ -308,7 +303,8 @@ class Pipeline:
             UnknownTask: For a step by a name that is not registered.
             ControllerClosed: After the controller was closed.
         """
-        return _checked("submit", controller).start_run(self, input=input)
+        check_controller("submit", controller)
+        return controller.start_run(self, input=input)
 
     def continue_run(
         self,
@@ -330,7 +326,8 @@ class Pipeline:
         Raises:
             ConfigurationError: When the run is not there, is not of this pipeline, or somebody else runs it.
         """
-        return _checked("continue_run", controller).continue_run(self, run_id, input=input)
+        check_controller("continue_run", controller)
+        return controller.continue_run(self, run_id, input=input)
 
     def to_mermaid(self, run: PipelineRun | None = None) -> str:
         """The graph as a Mermaid flowchart; with a run, coloured by its statuses.
@@ -349,9 +346,3 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.name!r}: {len(self)} nodes, {self.on_failure}>"
-
-
-def _checked(verb: str, controller: Any) -> Controller:
-    if not hasattr(controller, "start_run"):
-        raise ConfigurationError(f"{verb} takes a Controller, got {controller!r:.100}")
-    return controller  # type: ignore[no-any-return]  # or what does the same as one

@@ -9,7 +9,7 @@ from chongming_task.core.graph import find_cycle
 from chongming_task.core.runs import AggregationPolicy
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["check_acyclic", "check_names", "check_quorum", "unknown_node"]
+__all__ = ["check_acyclic", "check_controller", "check_names", "check_quorum", "unknown_node"]
 
 _SHOWN = 20  # nodes of a path in a message
 
@@ -28,6 +28,16 @@ def unknown_node(pipeline: str, name: object, known: Iterable[str], by: str | No
     hint = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(map(repr, names[:_SHOWN])) or 'none'}"
     asks = "" if by is None else f"{by!r} waits for it, and "
     return ConfigurationError(f"{asks}the pipeline {pipeline!r} has no node {name!r:.100}{hint}")
+
+
+def check_controller(verb: str, given: object) -> None:
+    """Something can run it: a controller, or what does the same as one.
+
+    Raises:
+        ConfigurationError: For anything else.
+    """
+    if not hasattr(given, "start_run"):
+        raise ConfigurationError(f"{verb} takes a Controller, got {given!r:.100}")
 
 
 def check_names(pipeline: str, names: Iterable[str], maps: Collection[str]) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.declared import Node
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.pipeline_checks import unknown_node
+from chongming_task.api.run_summary import RunSummary, summary_of
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import asked, grace_of
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.runs import PipelineRunStatus, is_blocked
+from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
 from chongming_task.errors import ConfigurationError, ControllerClosed
@@ -30,21 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["PipelineRun", "RunSummary"]
 
 S = TaskStatus
-
-
-class RunSummary(NamedTuple):
-    """How a run stands, in a few words."""
-
-    status: PipelineRunStatus
-    counts: Mapping[TaskStatus, int]  # of nodes and tasks of maps; statuses without any are left out
-    first_failure: tuple[str, ...] = ()  # the first node that failed or was lost, then those it has blocked, downwards
-    why: str | None = None  # what that node's failure says
-
-    def __str__(self) -> str:
-        counted = ", ".join(f"{count} {status}" for status, count in self.counts.items()) or "no nodes"
-        if not self.first_failure:
-            return f"{self.status}: {counted}"
-        return f"{self.status}: {counted}; first failure: {' → '.join(self.first_failure)}: {self.why}"
 
 
 class PipelineRun:
@@ -146,14 +132,7 @@ class PipelineRun:
 
     def summary(self) -> RunSummary:
         """Its status, how many records are in each status, and the first failure with what it has blocked."""
-        run = self._run
-        first = run.first_failure()
-        if first is None:
-            return RunSummary(self.status, run.counts())
-        task, node = first.snapshot, run.number_of(first)
-        of_map = [run.plans[node].name] if first is not run.nodes[node] and is_blocked(run.nodes[node].snapshot) else []
-        chain = (task.node or task.name, *of_map, *_blocked_below(run, node))
-        return RunSummary(self.status, run.counts(), chain, None if task.failure is None else task.failure.message)
+        return summary_of(self._run)
 
     def frame(self) -> pd.DataFrame:
         """Its records as a pandas DataFrame, a row for each node and each task of a map.
@@ -344,14 +323,3 @@ class PipelineRun:
 
 def _within(timeout: float | None) -> str:
     return f"within {timeout:g} s; it goes on" if timeout is not None else "though nothing moves any more"
-
-
-def _blocked_below(run: LiveRun, node: int) -> list[str]:
-    """The nodes that a failed one has blocked, along one path down."""
-    found: list[str] = []
-    while True:
-        below = [each for each in run.graph.downstream[node] if is_blocked(run.nodes[each].snapshot)]
-        if not below:
-            return found
-        node = below[0]
-        found.append(run.plans[node].name)

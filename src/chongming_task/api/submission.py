@@ -26,7 +26,7 @@ from chongming_task.runtime.results import MemoryResults
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
 
-__all__ = ["Membership", "Options", "Submissions", "checked_args", "checked_kwargs", "limit_keys"]
+__all__ = ["Membership", "Options", "Submissions", "checked_args", "given_arguments", "limit_keys"]
 
 
 class Options(NamedTuple):
@@ -253,14 +253,26 @@ def _hooks_of(spec: TaskSpec) -> tuple[Hooks[TaskSnapshot], ...]:
 def _arguments(
     spec: TaskSpec, args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Options
 ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """The task's arguments, from either way of writing them, checked against its signature."""
+    """The task's arguments, checked against its signature."""
+    args, kwargs = given_arguments(args, kwargs, options)
+    spec.shape.check(spec.name, args, kwargs)
+    return args, kwargs
+
+
+def given_arguments(
+    args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Options
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Arguments, from either way of writing them: one by one, or as options.
+
+    Raises:
+        ConfigurationError: For both at once, or for options that hold no arguments.
+    """
     if options.args is not None:
         if args:
             raise ConfigurationError("give the arguments either one by one or as args=(...), not both")
         args = checked_args(options.args)
     if options.kwargs is not None:
-        kwargs = {**checked_kwargs(options.kwargs), **kwargs}
-    spec.shape.check(spec.name, args, kwargs)
+        kwargs = {**_checked_kwargs(options.kwargs), **kwargs}
     return args, kwargs
 
 
@@ -293,12 +305,7 @@ def checked_args(args: Any) -> tuple[Any, ...]:
     raise ConfigurationError(f"args takes a tuple of arguments; write args=({args!r},)")
 
 
-def checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
-    """Keyword arguments that were given as one value.
-
-    Raises:
-        ConfigurationError: When that is no mapping of names.
-    """
+def _checked_kwargs(kwargs: Any) -> Mapping[str, Any]:
     if isinstance(kwargs, Mapping) and all(isinstance(name, str) for name in kwargs):
         return kwargs
     raise ConfigurationError(f"kwargs takes a mapping of names to arguments, got {kwargs!r}")
