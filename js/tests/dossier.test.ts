@@ -4,16 +4,16 @@ import { tabAfter } from "../src/drawer/tabs.ts";
 import type { Details, OutputLine } from "../src/wire/protocol.ts";
 
 const line = (seq: number, text = `line ${seq}`): OutputLine => [seq, 1, "stdout", null, 1000 + seq, text];
-const details = (changes: Partial<Details> = {}): Details => ({ seen: "a", waits: "", lines: [], ...changes });
+const details = (changes: Partial<Details> = {}): Details => ({ seen: "a", waits: null, lines: [], ...changes });
 
 describe("a dossier", () => {
   it("keeps what an answer leaves out", () => {
     const dossier = new Dossier("t1");
     dossier.take(details({ overview: { pid: 7 }, failure: { title: "x", exit_code: 1, traceback: null } }));
-    dossier.take(details({ seen: "a", waits: "after extract" }));
+    dossier.take(details({ seen: "a", waits: { after: ["extract"], more: 0 } }));
     expect(dossier.overview).toEqual({ pid: 7 });
     expect(dossier.failure?.title).toBe("x");
-    expect(dossier.waits).toBe("after extract");
+    expect(dossier.waits).toEqual({ after: ["extract"], more: 0 });
     dossier.take(details({ seen: "b", failure: null }));
     expect(dossier.failure).toBeNull();
   });

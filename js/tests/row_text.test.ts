@@ -55,3 +55,8 @@ test("an earlier worker that still runs is told whatever the status", () => {
     });
   }
 });
+
+test("a running task without an end in sight says how fast it goes", () => {
+  const table = tableOf([{ status: "running", done: 500, unit: "rows", started: 90_000, progress_at: 100_000 }]);
+  expect(plain(table, 0).text).toBe("500 rows · 50 rows/s");
+});

@@ -202,6 +202,35 @@ def test_why_a_task_waits_is_told_first(show):
     assert "waits for tag db (4/4)" in panel.text("cmt-facts").inner_text()
 
 
+def test_rows_in_sight_say_why_they_wait(show, page, artifacts):
+    """Asked for them alone, one question at a time, and no more when none waits."""
+    page.clock.install()
+    page.set_viewport_size({"width": 700, "height": 640})
+    tasks = [task(n, f"part {n:04}") for n in range(5_000)]
+    panel = show([running(6_000, "left behind", 9, now(), abandoned=True), *tasks])
+    page.clock.run_for(1_000)
+    asked = [m for m in panel.view.sent() if m["verb"] == "waits"]
+    assert len(asked) == 1
+    assert len(asked[0]["ids"]) < 40
+    first, second = asked[0]["ids"][:2]
+    body = {first: {"limits": ["tag db (4/4)"]}, second: {"after": ["extract", "<b>load</b>"], "more": 2}}
+    panel.view.deliver({"kind": "answer", "id": asked[0]["id"], "ok": True, "error": None, "results": [], "body": body})
+    page.clock.run_for(100)
+    page.locator(".cmt-body").get_by_text("waits for tag db (4/4)").wait_for()
+    page.locator(".cmt-body").get_by_text("after extract, <b>load</b> and 2 more").wait_for()
+    page.screenshot(path=artifacts / "waits.png")
+    page.clock.run_for(3_000)
+    assert len([m for m in panel.view.sent() if m["verb"] == "waits"]) == 2
+
+
+def test_nothing_is_asked_when_no_row_waits(show, page):
+    """A table at rest costs the kernel nothing."""
+    page.clock.install()
+    panel = show([running(1, "a", 5, now())])
+    page.clock.run_for(9_000)
+    assert [m for m in panel.view.sent() if m["verb"] == "waits"] == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [700, 1100])
 def test_every_page_is_readable_at_any_width(show, page, theme, width, artifacts):

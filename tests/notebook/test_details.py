@@ -47,7 +47,7 @@ def test_what_was_seen_is_not_told_again():
         handle.wait(timeout=10)
         first = details_of(controller, handle.id, seen="", after=0)
         again = details_of(controller, handle.id, seen=first["seen"], after=first["lines"][-1][0])
-        assert again == {"seen": first["seen"], "waits": "", "lines": []}
+        assert again == {"seen": first["seen"], "waits": None, "lines": []}
         handle.retry(force=True)
         handle.wait(timeout=10)
         changed = details_of(controller, handle.id, seen=first["seen"], after=first["lines"][-1][0])
@@ -62,8 +62,10 @@ def test_a_queued_task_says_which_limit_is_full(monkeypatch):
         first = controller.submit(end.wait, bucket_key="acme")
         first.wait_for("running", timeout=10)
         second = controller.submit(end.wait, bucket_key="acme")
-        assert waits_of(controller, second.id).startswith("waits for bucket ")
-        assert waits_of(controller, first.id) == ""
+        waits = waits_of(controller, second.id)
+        assert waits is not None
+        assert [each[-5:] for each in waits["limits"]] == ["(1/1)"]
+        assert waits_of(controller, first.id) is None
         end.set()
 
 
@@ -73,7 +75,10 @@ def test_a_blocked_task_names_what_it_waits_for():
     done = ended(9, "done", TaskStatus.SUCCEEDED, 1)
     blocked = running(10, "load", 0, status=TaskStatus.BLOCKED, depends_on=tuple(t.task_id for t in [done, *before]))
     controller = FakeController([*before, done, blocked])
-    assert waits_of(controller, blocked.task_id) == "after extract 0, extract 1, extract 2 and 2 more"
+    assert waits_of(controller, blocked.task_id) == {
+        "after": ["extract 0", "extract 1", "extract 2"],
+        "more": 2,
+    }
 
 
 def test_a_message_stays_small():
@@ -110,7 +115,7 @@ def test_a_panel_answers_on_a_thread_that_is_neither_the_engine_nor_the_comms(mo
         desk.wire.say({"id": "d-2", "verb": "details", "task": handle.id, "seen": "", "after": 0})
         assert desk.wire.answer("d-2")["error"] == "division by zero"
         desk.wire.say({"id": "d-3", "verb": "waits", "ids": [handle.id]})
-        assert desk.wire.answer("d-3")["body"] == {handle.id: ""}
+        assert desk.wire.answer("d-3")["body"] == {handle.id: None}
         desk.panel.close()
     assert "chongming-errands" not in [thread.name for thread in threading.enumerate()]
 

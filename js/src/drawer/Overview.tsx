@@ -1,6 +1,7 @@
 /** Times, what it was given and gave, who runs it where; and the way to set its status by hand. */
 
 import { clockSeconds, quantity } from "../format.ts";
+import { waitsText } from "../tasks/waits.ts";
 import { say } from "../words/say.ts";
 import { ByHand } from "./ByHand.tsx";
 import type { Dossier } from "./dossier.ts";
@@ -34,7 +35,7 @@ type Kind = "short" | "long";
 export function factsOf(dossier: Dossier): [string, string, Kind][] {
   const { overview } = dossier;
   const told: [string, string | null, Kind][] = [
-    [say("why it waits"), dossier.waits || null, "long"],
+    [say("why it waits"), dossier.waits && waitsText(dossier.waits), "long"],
     [say("created"), time(overview.created), "short"],
     [say("queued|since"), time(overview.queued), "short"],
     [say("started"), time(overview.started), "short"],

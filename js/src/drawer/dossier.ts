@@ -1,13 +1,13 @@
 /** All that is known of the task whose drawer is open, put together from the kernel's answers. No DOM, no model. */
 
-import type { Attempt, Details, FailureDetails, OutputLine, Step } from "../wire/protocol.ts";
+import type { Attempt, Details, FailureDetails, OutputLine, Step, Waits } from "../wire/protocol.ts";
 
 /** The browser keeps so many lines of output; the oldest go. */
 export const LINES_KEPT = 2000;
 
 export class Dossier {
   seen = "";
-  waits = "";
+  waits: Waits | null = null;
   overview: Record<string, string | number | boolean> = {};
   attempts: Attempt[] = [];
   attemptsCut = 0;

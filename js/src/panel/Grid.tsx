@@ -15,6 +15,7 @@ export function Grid({ session }: { session: PanelSession }) {
   const { dossier } = drawer.follower;
   const open = drawer.row === null || dossier === null ? -1 : rows.indexOf(drawer.row);
   const places = useVirtualRows(scroller, rows.length, [current, open], open);
+  session.inSight = places.flatMap((index) => rows[index] ?? []);
   const below = open < 0 ? 0 : DRAWER_HEIGHT;
   return (
     <div

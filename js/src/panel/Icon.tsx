@@ -12,7 +12,7 @@ const AGAIN = (
 );
 
 /** Lines, unless a shape says that it is filled. */
-const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots", ComponentChild> = {
+const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots" | "behind", ComponentChild> = {
   ring: RING,
   dashes: <circle cx="8" cy="8" r="4.75" stroke-dasharray="2.2 1.53" />,
   quarter: (
@@ -50,6 +50,12 @@ const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots", Compone
     <>
       <path d="M2.8 10.6c1-5.4 8.2-6.2 9.9-1.6" />
       <path d="M13.2 5.6v3.6H9.6" />
+    </>
+  ),
+  behind: (
+    <>
+      <circle class="cmt-solid" cx="10" cy="6" r="3.2" />
+      <path d="M5.6 7.2a4.2 4.2 0 0 0 4.6 5.4" />
     </>
   ),
   dots: <path class="cmt-solid" d="M2.6 6.9h2.2v2.2H2.6zM6.9 6.9h2.2v2.2H6.9zM11.2 6.9h2.2v2.2h-2.2z" />,

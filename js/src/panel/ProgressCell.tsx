@@ -6,6 +6,7 @@ import { fraction } from "../tasks/order.ts";
 import { plain, trouble } from "../tasks/row_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
+import { MAY_WAIT } from "../tasks/waits.ts";
 import type { PanelSession } from "./session.ts";
 import { WAITING } from "./words.ts";
 
@@ -16,6 +17,8 @@ export function ProgressCell({ session, row }: { session: PanelSession; row: num
   const { status } = table.situation(row);
   const told = trouble(table, row);
   if (told !== null) return <Words {...told} kind={STATUS_LOOKS[status].tone === "grey" ? "quiet" : "trouble"} />;
+  const why = MAY_WAIT.has(status) ? session.waiting.text(table.columns.id[row] ?? "") : "";
+  if (why) return <Words text={why} hint={why} kind="quiet" />;
   const part = status === "succeeded" ? null : fraction(table, row);
   const words = plain(table, row);
   if (part === null) return <Words {...words} kind="quiet" />;

@@ -74,6 +74,11 @@ export function Row({ session, row, index, top, reachable }: RowProps) {
       >
         <Icon name={STATUS_LOOKS[status].glyph} />
         {statusCountdown(table, row, now)}
+        {columns.abandoned[row] && (
+          <span class="cmt-behind" data-testid="cmt-abandoned" role="img" aria-label={earlierWorker(table, row)}>
+            <Icon name="behind" />
+          </span>
+        )}
       </div>
       <div class="cmt-cell cmt-col-name" role="gridcell" title={name}>
         <Opener session={session} row={row} name={name} reachable={reachable} />

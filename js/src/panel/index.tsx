@@ -22,8 +22,8 @@ export default {
     const draw = () => {
       frame = 0;
       if (signal.aborted) return;
-      session.drawer.tick();
       render(<Panel session={session} />, el);
+      session.tick();
     };
     const repaint = () => {
       if (frame === 0 && !signal.aborted) frame = requestAnimationFrame(draw);

@@ -6,6 +6,7 @@ import { orderRows, type Sort, type SortColumn } from "../tasks/order.ts";
 import { refusal } from "../tasks/situations.ts";
 import { GROUPS } from "../tasks/statuses.ts";
 import { TaskTable } from "../tasks/table.ts";
+import { MAY_WAIT, Waiting } from "../tasks/waits.ts";
 import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
 import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
 import { say as inWords } from "../words/say.ts";
@@ -44,6 +45,9 @@ export class PanelSession implements LinkListener {
   question: Plan | null = null;
   readonly drawer: DrawerSession;
   readonly menu: MenuSession;
+  readonly waiting: Waiting;
+  /** The rows that exist on the screen. */
+  inSight: readonly number[] = [];
 
   private notice: (Notice & { at: number }) | null = null;
   private readonly clicks = new Map<number, Click>();
@@ -63,6 +67,7 @@ export class PanelSession implements LinkListener {
     this.link = new Link(model, this, signal, now);
     this.drawer = new DrawerSession(this);
     this.menu = new MenuSession(this);
+    this.waiting = new Waiting(this.link, repaint, now);
     this.link.open();
   }
 
@@ -98,6 +103,14 @@ export class PanelSession implements LinkListener {
   /** When what is shown was last known to be true, in Unix milliseconds; null before anything is known. */
   get asOf(): number | null {
     return this.savedAt ?? this.link.confirmedAt;
+  }
+
+  /** Asks the kernel for what is due; called after every drawing. */
+  tick(): void {
+    this.drawer.tick();
+    const { columns } = this.table;
+    const held = this.inSight.filter((row) => MAY_WAIT.has(this.table.status(row)));
+    this.waiting.tick(held.map((row) => columns.id[row] ?? "").filter(Boolean));
   }
 
   // ---- which rows

@@ -1,6 +1,6 @@
 /** What a row says of itself beside its status: how far it came, what went wrong. Pure. */
 
-import { quantity } from "../format.ts";
+import { quantity, rate } from "../format.ts";
 import type { Status } from "../wire/protocol.ts";
 import type { TaskTable } from "./table.ts";
 
@@ -32,9 +32,16 @@ export function trouble(table: TaskTable, row: number): Told | null {
 
 /** How far any other task came; else what it says; else what is known beside. */
 export function plain(table: TaskTable, row: number): Told {
-  const parts = [amount(table, row), table.columns.note[row] ?? "", earlierWorker(table, row)];
+  const far = [amount(table, row), pace(table, row)].filter(Boolean).join(" · ");
+  const parts = [far, table.columns.note[row] ?? "", earlierWorker(table, row)];
   const [first, ...others] = parts.filter(Boolean);
   return told([first ?? ""], others) ?? { text: "", hint: "" };
+}
+
+/** "52 rows/s" while it runs and its speed is known. */
+function pace(table: TaskTable, row: number): string {
+  const perSecond = table.status(row) === "running" && !table.stopped ? table.speeds.rate(row) : null;
+  return perSecond === null ? "" : rate(perSecond, table.columns.unit[row] ?? "");
 }
 
 /** Told of every status: a worker that was given up does not end with its attempt. */

@@ -7,7 +7,7 @@ has seen that word is not told again. Output comes from the line that the view h
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import blake2s
 from typing import Any, Protocol
@@ -30,6 +30,7 @@ MESSAGE_CHARS = 4_000
 WORD_CHARS = 300  # reasons, notes, names
 TRACEBACK_CHARS = 40_000
 UPSTREAM_SHOWN = 3
+UPSTREAM_LOOKED_AT = 200
 
 
 class TaskReader(Protocol):
@@ -76,24 +77,32 @@ def details_of(source: TaskReader, task_id: str, *, seen: str, after: int) -> di
     return {"seen": word, "waits": waits_of(source, task_id), "lines": _lines(lines), **news}
 
 
-def waits_of(source: TaskReader, task_id: str) -> str:
-    """Why a task has not begun: ``waits for tag db (4/4)``, ``after extract``; empty when it only waits its turn."""
+def waits_of(source: TaskReader, task_id: str) -> dict[str, Any] | None:
+    """Why a task has not begun; None when it has, or only waits for its turn.
+
+    Returns:
+        ``{"limits": ["tag db (4/4)"]}``, or ``{"after": ["extract"], "more": 2}``: what it comes after, and how many
+        others.
+    """
     task = source.get(task_id)
     if task.status is TaskStatus.QUEUED:
         full = source.waiting_for(task_id)
-        return f"waits for {', '.join(full[:UPSTREAM_SHOWN])}" if full else ""
+        return {"limits": [clean(each, WORD_CHARS) for each in full[:UPSTREAM_SHOWN]]} if full else None
     if task.status is not TaskStatus.BLOCKED:
-        return ""
-    names: list[str] = []
-    for upstream in task.depends_on[:200]:
+        return None
+    names = list(_unfinished(source, task.depends_on[:UPSTREAM_LOOKED_AT]))
+    more = max(len(names) - UPSTREAM_SHOWN, 0)
+    return {"after": names[:UPSTREAM_SHOWN], "more": more} if names else None
+
+
+def _unfinished(source: TaskReader, task_ids: Sequence[str]) -> Iterator[str]:
+    for task_id in task_ids:
         try:
-            before = source.get(upstream)
+            task = source.get(task_id)
         except TaskError:  # it was pruned: whoever waits for it is told by the engine
             continue
-        if not before.is_terminal:
-            names.append(clean(before.name, WORD_CHARS))
-    more = len(names) - UPSTREAM_SHOWN
-    return f"after {', '.join(names[:UPSTREAM_SHOWN])}{f' and {more} more' if more > 0 else ''}" if names else ""
+        if not task.is_terminal:
+            yield clean(task.name, WORD_CHARS)
 
 
 def _overview(task: TaskSnapshot) -> dict[str, Any]:
