@@ -46,6 +46,7 @@ def run(options: Namespace, console: Console) -> int:
             tags=options.tag or None,
             bucket_key=options.bucket_key,
         )
+        controller.transitions(handle.id)  # waits until it is stored: others can find it by what is told here
         console.note(f"{one_line(handle.name)}: started as {handle.id}")
         (ended,) = follow(controller, [handle.id], console, interrupts=interrupts, grace_seconds=options.grace)
     if console.json:
