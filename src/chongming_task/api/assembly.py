@@ -7,16 +7,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from chongming_task.api.submission import limit_keys
 from chongming_task.core.output import OutputMode
-from chongming_task.core.policies import ConcurrencyPolicy
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
 from chongming_task.core.ports import Clock, Executor, TaskStore
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.executors.inline import InlineExecutor
 from chongming_task.runtime.executors.thread import ThreadExecutor
 from chongming_task.runtime.place import in_kernel
+from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.stores.open import open_store
 
-__all__ = ["executor_of", "limits_of", "opened", "output_mode_of"]
+__all__ = ["executor_of", "limits_of", "opened", "output_mode_of", "ready_queue_of"]
 
 
 def _process(monotonic: Callable[[], float]) -> Executor:
@@ -100,3 +102,11 @@ def executor_of(executor: str | Executor, clock: Clock) -> Executor:
             f"executor must be one of {', '.join(_EXECUTORS)} or an object, got {executor!r:.100}{hint}"
         )
     return _EXECUTORS[executor](clock.monotonic)
+
+
+def ready_queue_of(limits: ConcurrencyPolicy, buckets: BucketPolicy) -> ReadyQueue:
+    """The queue of a controller, with its limits set."""
+    ready = ReadyQueue(limits.max_parallel)
+    for key, size in limit_keys(limits, buckets).items():
+        ready.set_limit(key, size)
+    return ready

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from chongming_task.api.assembly import executor_of, limits_of, opened, output_mode_of
+from chongming_task.api.assembly import executor_of, limits_of, opened, output_mode_of, ready_queue_of
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
 from chongming_task.api.listening import HookDesk, Listening
-from chongming_task.api.naming import id_of
 from chongming_task.api.observing import Observers
 from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
@@ -22,14 +21,14 @@ from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of, seconds_of
 from chongming_task.api.steering import Steering
-from chongming_task.api.submission import Options, Submissions, limit_keys
-from chongming_task.api.task import TaskFunction, TaskSpec, checked_name
+from chongming_task.api.submission import Submissions
+from chongming_task.api.submitting import Submitting
+from chongming_task.api.task import checked_name
 from chongming_task.api.values import ResultValues
-from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy, RetryPolicy, Timeout
+from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
 from chongming_task.core.ports import Clock, Executor, TaskStore
-from chongming_task.core.states import TaskStatus, Verb
-from chongming_task.core.triggers import Asked
-from chongming_task.errors import ConfigurationError, ControllerClosed, StoreError, UnknownTask
+from chongming_task.core.states import TaskStatus
+from chongming_task.errors import ConfigurationError, ControllerClosed, StoreError
 from chongming_task.runtime.capture import start as start_capture
 from chongming_task.runtime.capture import stop as stop_capture
 from chongming_task.runtime.clock import SystemClock
@@ -37,9 +36,7 @@ from chongming_task.runtime.driver import Driver, ThreadDriver
 from chongming_task.runtime.engine import Engine
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.ownership import LEASE_SECONDS, new_owner
-from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.results import ResultCodec
-from chongming_task.runtime.steward import Steward
 
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
@@ -50,12 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
-_START = Asked(Verb.START)
 
-
-class Controller(Steering, Queries, Listening, Recovery, RunStarting):
+class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting):
     """Launches, watches and steers tasks, from inside this process.
 
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
@@ -166,15 +159,12 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
                 on_hooks=self._call_hooks,
                 origin=self._observers.origin(self._executor),
             )
-            ready = ReadyQueue(limits.max_parallel)
-            for key, size in limit_keys(limits, self._buckets.policy).items():
-                ready.set_limit(key, size)
             driver = ThreadDriver() if driver is None else driver
             engine = Engine(
                 held,
                 self._executor,
                 self._clock,
-                ready,
+                ready_queue_of(limits, self._buckets.policy),
                 owner=self.owner,
                 keep_terminal=keep_terminal,
                 dice=dice,
@@ -183,16 +173,7 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
             self._link = EngineLink(engine, driver)
             self._elsewhere = Elsewhere(self._link, self._submissions, self.owner, lease_seconds)
             if store is not None:  # others can meet it there
-                self._link.steward = self._buckets.steward = Steward(
-                    held,
-                    owner=self.owner,
-                    buckets=self._buckets.owned,
-                    lease_seconds=lease_seconds,
-                    clock=self._clock,
-                    take=self._elsewhere.take,
-                    follow=self._elsewhere.follow,
-                    doubt=engine.transfers.reaffirm,
-                )
+                self._link.steward = self._buckets.steward = self._elsewhere.steward(self._buckets.owned)
                 if self._buckets.owned is not None:
                     self._link.announce()
         self._observers.begin(engine, name=name, owner=self.owner)
@@ -202,195 +183,6 @@ class Controller(Steering, Queries, Listening, Recovery, RunStarting):
         self._captures = capture
         if capture:
             start_capture()
-
-    # declare
-
-    def register(self, target: Callable[..., Any], *, name: str | None = None) -> TaskSpec:
-        """Accept a task by name. See :meth:`TaskRegistry.register`."""
-        return self.registry.register(target, name=name)
-
-    def register_all(self, *targets: Callable[..., Any]) -> None:
-        """Accept several tasks, each under its own name."""
-        for target in targets:
-            self.registry.register(target)
-
-    # submit
-
-    @overload
-    def submit(self, target: TaskFunction[P, R], /, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]: ...
-    @overload
-    def submit(self, target: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> TaskHandle[R]: ...
-    @overload
-    def submit(
-        self,
-        target: str,
-        /,
-        *positional: Any,
-        args: Iterable[Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        retry: RetryPolicy | None = None,
-        timeout: Timeout | None = None,
-        tags: Iterable[str] | None = None,
-        priority: int | None = None,
-        bucket_key: str | None = None,
-        start: bool = True,
-        **keywords: Any,
-    ) -> TaskHandle[Any]: ...
-    @overload
-    def submit(
-        self,
-        target: TaskFunction[[], R] | Callable[[], R],
-        /,
-        *,
-        name: str | None = None,
-        retry: RetryPolicy | None = None,
-        timeout: Timeout | None = None,
-        tags: Iterable[str] | None = None,
-        priority: int | None = None,
-        bucket_key: str | None = None,
-        start: bool = True,
-    ) -> TaskHandle[R]: ...
-    @overload
-    def submit(  # type: ignore[overload-cannot-match]  # it can: the names of options are no parameters of the task
-        self,
-        target: Callable[..., R],
-        /,
-        *,
-        args: Iterable[Any],
-        kwargs: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        retry: RetryPolicy | None = None,
-        timeout: Timeout | None = None,
-        tags: Iterable[str] | None = None,
-        priority: int | None = None,
-        bucket_key: str | None = None,
-        start: bool = True,
-    ) -> TaskHandle[R]: ...
-    @overload
-    def submit(  # type: ignore[overload-cannot-match]  # it can: the names of options are no parameters of the task
-        self,
-        target: Callable[..., R],
-        /,
-        *,
-        kwargs: Mapping[str, Any],
-        name: str | None = None,
-        retry: RetryPolicy | None = None,
-        timeout: Timeout | None = None,
-        tags: Iterable[str] | None = None,
-        priority: int | None = None,
-        bucket_key: str | None = None,
-        start: bool = True,
-    ) -> TaskHandle[R]: ...
-    def submit(  # type: ignore[misc]  # a task's own parameters may share an option's name, see the docstring
-        self,
-        target: Callable[..., Any] | str,
-        /,
-        *positional: Any,
-        args: Iterable[Any] | None = None,
-        kwargs: Mapping[str, Any] | None = None,
-        name: str | None = None,
-        retry: RetryPolicy | None = None,
-        timeout: Timeout | None = None,
-        tags: Iterable[str] | None = None,
-        priority: int | None = None,
-        bucket_key: str | None = None,
-        start: bool = True,
-        **keywords: Any,
-    ) -> TaskHandle[Any]:
-        """Submit a task: its arguments as in a call, and options by keyword.
-
-        Keywords that are no option go to the task. Where the task has a parameter with an option's name, pass it in
-        ``kwargs``. With the inline executor the call returns when the record has ended.
-
-        Args:
-            target: A ``@task`` function, a registered name, or, in this process, any callable.
-            *positional: The task's arguments, without the context.
-            args: The same as a tuple, for callers that have one.
-            kwargs: The task's keyword arguments as a mapping.
-            name: What to call this record; default: the task's name.
-            retry: Instead of the task's policy.
-            timeout: Instead of the task's limits.
-            tags: Beside the task's own.
-            priority: Higher runs first; default: the task's, else the controller's.
-            bucket_key: The business key that decides the bucket, such as a tenant.
-            start: False leaves it pending until :meth:`start`.
-            **keywords: The task's keyword arguments.
-
-        Returns:
-            The live handle. Whatever can be refused is refused before it exists.
-
-        Raises:
-            UnknownTask: For a name that is not registered.
-            ConfigurationError: For arguments or options that cannot work.
-            ControllerClosed: After :meth:`close`.
-        """
-        self._link.check_open()
-        options = Options(args, kwargs, name, retry, timeout, tags, priority, bucket_key)
-        live = self._submissions.make(target, positional, keywords, options)
-        self._link.run(live, lambda: self._link.submit(live, _START if start else None))
-        return TaskHandle(self, live)
-
-    def map(
-        self, target: TaskFunction[..., R] | Callable[..., R] | str, items: Iterable[Any], /, **options: Any
-    ) -> list[TaskHandle[R]]:
-        """Submit a task once for each item, with the item as its argument; does not wait.
-
-        Args:
-            target: As for :meth:`submit`.
-            items: One argument each.
-            **options: Options and further keyword arguments, the same for all, as for :meth:`submit`.
-
-        Returns:
-            Their handles, in the order of the items; :func:`as_completed` gives them in the order they end.
-
-        Raises:
-            UnknownTask: For a name that is not registered.
-            ConfigurationError: For what cannot work; what was submitted before goes on.
-            ControllerClosed: After :meth:`close`.
-
-        Example:
-            >>> from chongming_task import Controller
-            >>> with Controller() as controller:
-            ...     [handle.result() for handle in controller.map(abs, [-1, 2, -3])]
-            [1, 2, 3]
-        """
-        if "args" in options:
-            raise ConfigurationError("map gives each item as the task's argument; it takes no args=")
-        submit: Callable[..., TaskHandle[R]] = self.submit
-        return [submit(target, item, **options) for item in items]
-
-    def handle(self, task_id: str) -> TaskHandle[Any]:
-        """The live handle of a record of this controller.
-
-        Raises:
-            UnknownTask: When it is not in this controller's memory.
-        """
-        live = self._link.find(task_id)
-        if live is None:
-            self._link.snapshot(task_id)
-            raise UnknownTask(
-                f"task {task_id!r} is not, or no longer, in this controller's memory; get() and attempts() read it "
-                "from the store, and every verb takes its id"
-            )
-        return TaskHandle(self, live)
-
-    def result(self, task_id: str | TaskHandle[Any], timeout: float | None = None) -> Any:
-        """The value of a record, also of one that another process ran: see :meth:`TaskHandle.result`.
-
-        Args:
-            task_id: The record: its id or its handle.
-            timeout: Seconds to wait for its end; one of another process must have ended.
-
-        Raises:
-            UnknownTask: When there is none.
-            ResultUnavailable: When the value cannot be had in this process.
-        """
-        wanted = id_of(task_id)
-        live = self._link.find(wanted)
-        if live is not None:
-            return TaskHandle[Any](self, live).result(timeout)
-        return self._values.of(self._link.snapshot(wanted))
 
     # wait and end
 

@@ -24,6 +24,7 @@ from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreErro
 from chongming_task.runtime.ids import new_id
 from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.ownership import Watchers
+from chongming_task.runtime.steward import Steward
 from chongming_task.runtime.transfers import Order
 
 __all__ = ["Elsewhere"]
@@ -49,6 +50,23 @@ class Elsewhere:
         self._lease_seconds = lease_seconds
         # Between taking records over and handing them to the engine with what is to become of them.
         self.taking = threading.Lock()
+
+    def steward(self, buckets: frozenset[int] | None) -> Steward:
+        """What keeps this controller's lease on the store, and hears what others ask of it.
+
+        Args:
+            buckets: Those that are to be its own; None: it shares all of them.
+        """
+        return Steward(
+            self._link.store,
+            owner=self._owner,
+            buckets=buckets,
+            lease_seconds=self._lease_seconds,
+            clock=self._link.engine.clock,
+            take=self.take,
+            follow=self.follow,
+            doubt=self._link.engine.transfers.reaffirm,
+        )
 
     def reach(self, task_id: str, trigger: Asked | Forced) -> LiveTask | None:
         """Bring a record that nobody else watches here, or send the verb to whoever watches it.
