@@ -44,7 +44,7 @@ class Journal:
         self._fenced: list[ConcurrencyConflict] = []  # the newest of them
         self._backlog: dict[str, Write] = {}
         self._notes: list[Touch] = []
-        self._answers: list[CommandAnswer] = []
+        self._answers: deque[CommandAnswer] = deque()
         self._output = OutputQueue()
         self.asked_at: float | None = None  # when the store was last given something; None: it has answered
         self._now = 0.0  # as the engine has told last
@@ -241,7 +241,7 @@ class Journal:
     def _answer(self) -> bool:
         """Write answers back. Whether it was ours to answer does not matter: else somebody else does."""
         while self._answers:
-            command_id, owner, at, outcome = answer = self._answers.pop(0)
+            command_id, owner, at, outcome = answer = self._answers.popleft()
             try:
                 self.store.complete_command(command_id, owner, now=at, outcome=outcome)
             except Exception as error:  # as above
