@@ -21,8 +21,7 @@ from chongming_task.testing.simulation import Simulation
 from tests.golden import history as golden
 from tests.support.histories import copy
 
-pytest.importorskip("adbc_driver_sqlite", reason="the extra arrow is not installed")
-pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.arrow
 
 
 @pytest.fixture

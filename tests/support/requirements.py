@@ -10,6 +10,10 @@ from collections.abc import Callable
 from tests.support import chromium, postgres
 
 
+def _arrow() -> str | None:
+    return _modules("adbc_driver_postgresql", "adbc_driver_sqlite", "pandas", "pyarrow")
+
+
 def _browser() -> str | None:
     if chromium.executable() is None:
         return "no Chromium on PATH (Debian: apt-get install chromium)"
@@ -18,6 +22,10 @@ def _browser() -> str | None:
 
 def _notebook() -> str | None:
     return _modules("ipykernel", "nbclient", "anywidget", "pandas")
+
+
+def _plot() -> str | None:
+    return _modules("matplotlib", "pandas")
 
 
 def _postgres() -> str | None:
@@ -32,7 +40,13 @@ def _modules(*names: str) -> str | None:
 
 
 # marker -> the reason why its tests cannot run here, or None
-MISSING: dict[str, Callable[[], str | None]] = {"browser": _browser, "notebook": _notebook, "postgres": _postgres}
+MISSING: dict[str, Callable[[], str | None]] = {
+    "arrow": _arrow,
+    "browser": _browser,
+    "notebook": _notebook,
+    "plot": _plot,
+    "postgres": _postgres,
+}
 
 
 def required() -> frozenset[str]:
