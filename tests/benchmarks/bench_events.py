@@ -20,11 +20,14 @@ import pytest
 
 import chongming_task
 from chongming_task import Controller, Hooks, TaskHeartbeat, TaskStatusChanged, task
+from chongming_task.runtime import engine as engine_module
 from chongming_task.testing import FakeClock, ManualDriver, ManualExecutor
 
 TASKS = 5_000
 ROUNDS = 9
 PAIRS = 15
+SHORT_TASKS = 1_000
+SHORT_PAIRS = 61
 OURS = Path(chongming_task.__file__).parents[1]
 
 PROBE = f"""
@@ -79,18 +82,58 @@ def no_op() -> None:
     """Return."""
 
 
-def through(listen: Callable[[Controller], object], **options: object) -> Callable[[], float]:
+class Deaf:
+    """In the place of an engine's bus: one that nobody can listen to."""
+
+    narrator = None
+    dropped = 0
+
+    def publish(self, events: object, changed: object) -> None:
+        """To nobody."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def through(listen: Callable[[Controller], object], tasks: int = TASKS, **options: object) -> Callable[[], float]:
     """A run of no-op tasks that are listened to; gives its processor seconds."""
 
     def run() -> float:
         began = time.process_time()
         with Controller(max_parallel=8, **options) as controller:
             listen(controller)
-            for handle in [controller.submit(no_op) for _ in range(TASKS)]:
+            for handle in [controller.submit(no_op) for _ in range(tasks)]:
                 handle.result()
         return time.process_time() - began
 
     return run
+
+
+def deaf() -> float:
+    """The same through a controller that cannot be listened to."""
+    real, engine_module.Bus = engine_module.Bus, Deaf  # type: ignore[misc,assignment]
+    try:
+        return through(lambda controller: None, SHORT_TASKS)()
+    finally:
+        engine_module.Bus = real  # type: ignore[misc]
+
+
+def bench_events_nobody_listens(benchmark):
+    """What it costs that somebody might: no-op tasks without a listener beside an engine that knows of none."""
+    quiet = through(lambda controller: None, SHORT_TASKS)
+    quiet()
+    deaf()
+    pairs = []
+    for number in range(SHORT_PAIRS):  # forward and back: neither is always first
+        found = {way: way() for way in (quiet, deaf)[:: -1 if number % 2 else 1]}
+        pairs.append((found[quiet], found[deaf]))
+    median = statistics.median(ours / bare for ours, bare in pairs)
+    best = [min(column) / SHORT_TASKS * 1e6 for column in zip(*pairs, strict=True)]
+    print(
+        f"\nno-op task, nobody listens / nobody can: median {median:.3f} ×, best by best {best[0] / best[1]:.3f} × "
+        f"({best[0]:.1f} and {best[1]:.1f} µs of processor time, {SHORT_PAIRS} pairs)"
+    )
+    benchmark.pedantic(quiet, rounds=1)
 
 
 def bench_events_listening_ratio(benchmark):

@@ -159,20 +159,19 @@ class Narrator(Protocol):
 
 
 class Bus:
-    """Where the engine publishes a tick's events, after they are stored."""
+    """Where the engine publishes a tick's events, after they are stored.
+
+    Attributes:
+        narrator: Who makes events; None while nobody wants any. Plain, since the engine asks at every step.
+    """
 
     def __init__(self) -> None:
+        self.narrator: Narrator | None = None
         self._lock = threading.Lock()
         self._subscribers: tuple[Subscriber, ...] = ()
         self._taps: tuple[Tap, ...] = ()
         self._closed = False
-        self._narrator: Narrator | None = None
         self._dropped_before = 0  # by those who are gone
-
-    @property
-    def narrator(self) -> Narrator | None:
-        """Who makes events; None while nobody wants any."""
-        return self._narrator if self._subscribers else None
 
     @property
     def dropped(self) -> int:
@@ -199,9 +198,9 @@ class Bus:
         from chongming_task.runtime import narrate  # with it the classes of events, which only listeners pay for
 
         with self._lock:
-            self._narrator = narrate
             if not self._closed:
                 self._subscribers += (subscriber,)
+                self.narrator = narrate
                 return
         subscriber.close()
 
@@ -211,6 +210,8 @@ class Bus:
             if subscriber in self._subscribers:
                 self._dropped_before += subscriber.dropped
             self._subscribers = tuple(each for each in self._subscribers if each is not subscriber)
+            if not self._subscribers:
+                self.narrator = None
 
     def tap(self, callback: Tap) -> Callable[[], None]:
         """For views of our own: called on the engine thread with the records that changed; quick, never raising.
