@@ -81,7 +81,7 @@ def test_another_process_goes_on(travel, tmp_path, policy, reconciled):
         assert [str(each.status) for each in run["plain"].attempts] == ["lost", "succeeded"]
         assert [line.seq for line in run["plain"].output()] == [1, 2]
         assert run.summary().first_failure == ()
-        with pytest.raises(ConfigurationError, match="is led by this controller; steer it there"):
+        with pytest.raises(ConfigurationError, match=r"is led by this controller: controller\.pipeline_run"):
             pipeline.continue_run(controller, run_id)
     check(tmp_path)
 
@@ -113,7 +113,7 @@ def test_a_run_that_somebody_leads(travel, tmp_path):
     with Controller(tmp_path / "runs.db", echo=False, artifacts=tmp_path / "artifacts") as controller:
         pipeline = travellers.journey(tmp_path, "all_settled")
         with pytest.raises(
-            ConfigurationError, match=rf"the run '{run_id}' is led by .*; steer it there, or by its node"
+            ConfigurationError, match=rf"the run '{run_id}' is led by .*; steer it there, or by its nodes"
         ):
             pipeline.continue_run(controller, run_id)
         with pytest.raises(ConfigurationError, match="the store holds no run 'nowhere'"):

@@ -121,9 +121,11 @@ class RunStarting:
             live = self._link.engine.tasks.get(task.task_id)
             here = live is not None and live.member is not None
             if here or (not task.is_terminal and task.owner != self.owner and watchers.watch(task)):
-                who = "this controller" if here else task.owner
                 raise ConfigurationError(
-                    f"the run {run_id!r} is led by {who}; steer it there, or by its node {task.name!r}"
+                    f"the run {run_id!r} is led by this controller: controller.pipeline_run({run_id!r}) steers it"
+                    if here
+                    else f"the run {run_id!r} is led by {task.owner}; steer it there, or by its nodes' handles, as in "
+                    f"controller.stop({task.task_id!r})"
                 )
 
     def _bring(self, run: LiveRun, live: LiveTask, before: TaskSnapshot, pipeline: Pipeline) -> None:
