@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from chongming_task import Controller, SqliteTaskStore
+from chongming_task import Controller, PostgresTaskStore, SqliteTaskStore
 from chongming_task.core.query import Scan, Table, TaskQuery
 from chongming_task.core.states import TaskStatus
 from chongming_task.history import History
@@ -66,6 +66,25 @@ def test_both_ways_give_the_same_frames(path, name):
         by_rows = frames(history)
     for kind, frame in by_rows.items():
         pd.testing.assert_frame_equal(by_columns[kind], frame, obj=kind)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("schema", [None, "odd name"])
+def test_a_server_gives_the_same_frames_either_way(postgres_dsn, schema):
+    """With every filter, in whichever schema; and when it is gone, psycopg says so, without secrets."""
+    with closing(PostgresTaskStore(postgres_dsn, schema=schema)) as store:
+        golden.write(store)
+    with closing(PostgresTaskStore(postgres_dsn, schema=schema, read_only=True)) as store:
+        history = History(store)
+        scan, used = store.scan_arrow, []
+        store.scan_arrow = lambda *wanted: used.append(scan(*wanted)) or used[-1]
+        by_columns = frames(history) | {"no ids": history.tasks(task_id=[], bucket=[])}
+        assert None not in used
+        store.scan_arrow = lambda *wanted: None
+        by_rows = frames(history) | {"no ids": history.tasks(task_id=[], bucket=[])}
+    for kind, frame in by_rows.items():
+        pd.testing.assert_frame_equal(by_columns[kind], frame, obj=kind)
+    assert scan(Scan(Table.TASKS)) is None  # closed
 
 
 def test_a_file_that_is_open_here_is_read_by_the_library_that_has_it_open(path):

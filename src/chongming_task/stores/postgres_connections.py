@@ -62,6 +62,10 @@ class Connections:
         self._rests_until, self._rest = 0.0, _FIRST_REST
         return connection
 
+    def conninfo(self) -> str:
+        """How to connect, for another driver. It may hold a password."""
+        return self._dsn.conninfo()
+
     def _set_up(self, connection: Any) -> None:
         if self.schema is not None:
             connection.execute(_SQL["set_search_path"], {"schema": self.schema})

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from chongming_task.errors import StoreError
+from chongming_task.stores.postgres_arrow import arrow_tables
 from chongming_task.stores.postgres_connections import Connections
 from chongming_task.stores.postgres_dsn import driver
 from chongming_task.stores.postgres_watch import PostgresWatch
@@ -139,7 +140,7 @@ class PostgresDatabase:
 
     def read_arrow(self, statements: Sequence[Statement]) -> list[Any] | None:
         """See ``database.Database``."""
-        return None
+        return arrow_tables(self._connections, [(_joined(names), params) for names, params in statements])
 
     def write(self, work: Callable[[PostgresSession], T], *, tell: Callable[[T], str | None] = lambda made: "") -> T:
         """See ``database.Database``."""

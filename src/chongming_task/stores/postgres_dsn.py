@@ -72,6 +72,10 @@ class Dsn:
         """The name of the database, which is no secret."""
         return str(self._params.get("dbname") or "the user's database")
 
+    def conninfo(self) -> str:
+        """All of it as one text, for another driver that speaks libpq's language: not to be shown."""
+        return str(driver().conninfo.make_conninfo(**(_DEFAULTS | self._params)))
+
     def connect(self) -> Any:
         """A new connection, in autocommit mode.
 
