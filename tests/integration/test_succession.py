@@ -93,15 +93,39 @@ def test_a_command_to_one_that_goes_at_that_moment_is_heard_by_its_sender(contro
     assert second.get(handle.id).owner == second.owner
 
 
-def test_what_can_only_be_run_by_who_is_gone_is_not_started_by_a_verb(controller_on):
-    """It never ran, and cannot run here: it is cancelled, as by a reconciliation."""
+@pytest.mark.parametrize(
+    ("verb", "words", "comes_to"),
+    [
+        ("stop", {}, "stopped"),
+        ("cancel", {}, "cancelled"),
+        ("skip", {}, "skipped"),
+        ("pause", {}, "paused"),
+        ("reset", {"confirm": True}, "pending"),
+        ("force_transition", {"to": "failed", "actor": "ops", "reason": "known bad"}, "failed"),
+    ],
+)
+def test_what_waited_for_a_controller_that_is_gone_takes_verbs(controller_on, verb, words, comes_to):
+    """One that cannot run here is stopped, passed over or held like any other, and starts at no time."""
     gone = controller_on(max_parallel=1)
-    busy, queued = gone.submit(hold), gone.submit(len, args=("abc",))
-    busy.wait_for("running", timeout=10)
+    _, queued = gone.submit(hold), gone.submit(len, args=("abc",))
+    gone.counts()
+    vanish(gone)
+    heir = controller_on()
+    assert getattr(heir, verb)(queued.id, **words) is True
+    assert heir.get(queued.id).status == comes_to
+    heir.counts()
+    assert heir.attempts(queued.id) == []
+
+
+def test_what_waited_and_is_only_to_go_on_is_cancelled(controller_on):
+    """It cannot: what to run is not known here, and the verb changes nothing about that."""
+    gone = controller_on(max_parallel=1)
+    _, queued = gone.submit(hold), gone.submit(len, args=("abc",))
+    gone.counts()
     vanish(gone)
     heir = controller_on()
     with pytest.raises(InvalidTransition, match="it was cancelled"):
-        heir.pause(queued.id)
+        heir.resume(queued.id)
     assert [edge.trigger for edge in heir.transitions(queued.id)] == ["user:start", "reconcile:orphan"]
 
 

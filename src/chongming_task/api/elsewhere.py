@@ -17,7 +17,7 @@ from chongming_task.core.commands import command_of, refused, trigger_of
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.ports import Write
 from chongming_task.core.records import Command, TaskSnapshot
-from chongming_task.core.states import TaskStatus
+from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Forced, Orphaned
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import ConcurrencyConflict, NotRestartable, StoreError, TaskError
@@ -31,6 +31,7 @@ __all__ = ["Elsewhere"]
 
 _logger = logging.getLogger("chongming_task.store")
 _GOES_ON = frozenset({TaskStatus.QUEUED, TaskStatus.RETRY_WAIT})  # by itself, when nobody asks
+_SETTLE = frozenset({Verb.STOP, Verb.CANCEL, Verb.SKIP, Verb.PAUSE, Verb.RESET})  # after these it does not
 
 
 class Elsewhere:
@@ -89,7 +90,7 @@ class Elsewhere:
                 self._listen_for(task.owner)
             return None
         with self.taking:
-            return self._bring_here(task)
+            return self._bring_here(task, trigger)
 
     def _only_seems_to_run(self, task: TaskSnapshot) -> bool:
         """Whether what is stored was true of a process that is gone: that refuses nothing."""
@@ -109,8 +110,8 @@ class Elsewhere:
         """Who watches records at this moment."""
         return Watchers(self._link.store.owner_leases(), self._link.engine.clock.now(), self._lease_seconds)
 
-    def _bring_here(self, task: TaskSnapshot) -> LiveTask:
-        """Take a record over, and watch it; under ``taking``."""
+    def _bring_here(self, task: TaskSnapshot, trigger: Asked | Forced) -> LiveTask:
+        """Take a record over, and watch it, for a verb that comes next; under ``taking``."""
         if (held := self._link.find(task.task_id)) is not None:  # a reconciliation has brought it
             return held
         taken = self.take_over([task])
@@ -120,7 +121,9 @@ class Elsewhere:
                 task.task_id, expected=task.status_version, found=found.status_version, owner=found.owner
             )
         lost = task.holds_worker
-        stuck = task.status in _GOES_ON and isinstance(taken[0].work, NoWork)  # it would start, and cannot
+        settles = isinstance(trigger, Forced) or trigger.verb in _SETTLE
+        # It would start, and cannot, and nothing is asked that changes this.
+        stuck = task.status in _GOES_ON and isinstance(taken[0].work, NoWork) and not settles
         self._link.engine.transfers.adopt(taken[0], [self.orphaned(task)] if lost or stuck else ())
         return self._link.find(task.task_id) or taken[0]
 
@@ -200,7 +203,7 @@ class Elsewhere:
             live = self._link.find(command.task_id)
             if live is None:
                 with self.taking:
-                    live = self._bring_here(self._link.snapshot(command.task_id))
+                    live = self._bring_here(self._link.snapshot(command.task_id), trigger)
             with suppress(NotRestartable):  # the engine refuses the verb, if it would run the task
                 self.equip(live)
         except StoreError:  # not its fault: it is taken again

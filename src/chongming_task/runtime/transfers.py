@@ -87,7 +87,7 @@ class Transfers:
         engine.outbox.mark(live)  # views learn of it
         for trigger in triggers:
             engine.apply(live, trigger)
-        if triggers:
+        if triggers or isinstance(live.work, NoWork):
             return
         if task.status is S.QUEUED:
             engine.ready.add(task.task_id, live.needs, priority=task.priority, age=live.age)
