@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from chongming_task import CloseReport, Controller, ControllerClosed, MemoryTaskStore, TaskStatus
+from chongming_task import CloseReport, Controller, ControllerClosed, MemoryTaskStore, TaskStatus, ThreadExecutor
 from chongming_task.runtime.driver import ThreadDriver
 from chongming_task.testing import check_audit
 
@@ -37,6 +37,24 @@ def test_the_report_names_every_record():
     assert running.transitions[-2].actor == "controller"
     assert controller.close() == CloseReport()
     check_audit(controller._link.store, settled=True)
+
+
+def test_what_raises_on_the_way_leaves_nothing_open():
+    """An executor that will not close, or Ctrl-C while hooks are waited for: all others are let go, and it is told."""
+
+    class Broken(ThreadExecutor):
+        def close(self):
+            super().close()
+            raise KeyboardInterrupt
+
+    closed = []
+    store = MemoryTaskStore()
+    store.close = lambda: closed.append("store")
+    controller = Controller(store, executor=Broken())
+    subscription, stream = controller.watch(print), controller.stream()
+    with pytest.raises(KeyboardInterrupt):
+        controller.close()
+    assert (subscription.closed, stream.closed, closed) == (True, True, ["store"])
 
 
 def test_a_stuck_thread_is_named_as_lost():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.assembly import executor_of, limits_of, opened, output_mode_of, ready_queue_of
@@ -230,16 +231,17 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
             self._let_go(close_store, grace)
 
     def _let_go(self, close_store: bool, grace: float) -> None:
-        self._link.driver.stop()
-        self._desk.finish(grace)
-        self._executor.close()
-        self._observers.finish()
-        self._link.engine.bus.close()
-        self._link.depart()
-        if self._captures:
-            stop_capture()
-        if close_store:
-            self._link.store.close()
+        with ExitStack() as ends:  # whatever one of them raises, or Ctrl-C; the last one here comes first
+            if close_store:
+                ends.callback(self._link.store.close)
+            if self._captures:
+                ends.callback(stop_capture)
+            ends.callback(self._link.depart)
+            ends.callback(self._link.engine.bus.close)
+            ends.callback(self._observers.finish)
+            ends.callback(self._executor.close)
+            ends.callback(self._desk.finish, grace)
+            ends.callback(self._link.driver.stop)
 
     def __enter__(self) -> Controller:
         """Enter the block.

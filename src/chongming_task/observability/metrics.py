@@ -113,7 +113,7 @@ class MetricsRecorder:
         assert self._listener is not None
         for task in tasks:
             if task.owner != self._owner:
-                self._listener.post(partial(self._let_go, task.task_id), droppable=True)
+                self._listener.post(partial(self._let_go, task.task_id))
             if task.abandoned or task.task_id in self._abandoned:
                 self._count_abandoned(task.task_id)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -265,6 +266,18 @@ def test_a_record_that_another_takes_over_is_no_longer_counted(sink):
     rig.controller._observers._metrics.changed([task._replace(owner="somebody else")])
     rig.end()
     assert open_ones(sink) == {}
+
+
+def test_that_a_record_has_gone_is_never_left_out(sink):
+    """Also when the sink is behind: else it would be counted for ever."""
+    recorder = MetricsRecorder(
+        sink, controller="", owner="me", find=lambda _: None, given_up=lambda _: 0, dropped=lambda: 0
+    )
+    told = []
+    recorder.begin(lambda callback, accepts: SimpleNamespace(offer=told.extend, close=lambda: None))
+    told.clear()
+    recorder.changed([SimpleNamespace(task_id="t1", owner="somebody else", abandoned=False)])
+    assert [event.droppable for event in told] == [False]
 
 
 @pytest.mark.parametrize("name", METRICS)
