@@ -1,5 +1,7 @@
 /** Numbers and times as people read them. Pure. */
 
+import { say } from "./words/say.ts";
+
 const integers = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const oneDecimal = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
@@ -77,8 +79,8 @@ export function clockSeconds(unixMs: number, now = Date.now()): string {
 /** just now, 12 s ago, or the time of day. */
 export function ago(unixMs: number, now: number): string {
   const seconds = Math.floor((now - unixMs) / 1000);
-  if (seconds < 3) return "just now";
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  return `at ${clockTime(unixMs, now)}`;
+  if (seconds < 3) return say("just now");
+  if (seconds < 60) return say("{time} ago", { time: `${seconds} s` });
+  if (seconds < 3600) return say("{time} ago", { time: `${Math.floor(seconds / 60)} min` });
+  return say("at {time}", { time: clockTime(unixMs, now) });
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chongming_task.core.states import TaskStatus, Verb
-from chongming_task.errors import ControllerClosed
+from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.notebook.panel import ACTOR, Panel, panel
 from chongming_task.notebook.pump import PUMP
 from tests.notebook.sample_tasks import FakeController, ended, one_of_each, running, task
@@ -178,6 +178,16 @@ def test_a_panel_needs_no_name_and_no_tasks():
     finally:
         widget.close()
     assert PUMP._thread is None
+
+
+def test_the_panel_speaks_what_it_is_told(controller):
+    """The browser decides unless somebody else does; an unknown language is refused before anything is made."""
+    for language, trait in ((None, ""), ("zh", "zh"), ("en", "en")):
+        widget = panel(controller, language=language)
+        assert widget.get_state(["language"]) == {"language": trait}
+        widget.close()
+    with pytest.raises(ConfigurationError, match="language is 'en', 'zh'"):
+        panel(controller, language="de")
 
 
 def test_new_tasks_can_be_steered(wire, controller):

@@ -58,7 +58,7 @@ interface ActionProps extends ActionsProps {
 
 function Action({ session, row, reachable, verb, icon, atOnce = false }: ActionProps) {
   const reason = session.life !== "gone" && atOnce ? null : session.refusal(row, verb);
-  const label = atOnce ? "Stop at once" : VERB_LABELS[verb];
+  const label = say(atOnce ? "Stop at once" : VERB_LABELS[verb]);
   return (
     <button
       type="button"

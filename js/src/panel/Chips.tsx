@@ -3,6 +3,7 @@
 import { count } from "../format.ts";
 import { CHIP_ORDER, GROUPS, type StatusGroup } from "../tasks/statuses.ts";
 import type { Counts } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 
 export function Chips({ session }: { session: PanelSession }) {
@@ -10,14 +11,14 @@ export function Chips({ session }: { session: PanelSession }) {
   const groups = CHIP_ORDER.flatMap((key) => GROUPS.filter((group) => group.key === key));
   const shown = groups.filter((group) => groupCount(counts, group) > 0 || session.group === group.key);
   return (
-    <div class="cmt-chips" role="group" aria-label="Filter by status">
-      <Chip session={session} chip={null} label="All" number={session.table.total()} />
+    <div class="cmt-chips" role="group" aria-label={say("Filter by status")}>
+      <Chip session={session} chip={null} label={say("All")} number={session.table.total()} />
       {shown.map((group) => (
         <Chip
           key={group.key}
           session={session}
           chip={group.key}
-          label={group.label}
+          label={say(group.label)}
           number={groupCount(counts, group)}
           tone={group.tone}
         />

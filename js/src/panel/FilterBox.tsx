@@ -1,5 +1,6 @@
 /** Filters by text in names, tags and ids. */
 
+import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 
 export function FilterBox({ session }: { session: PanelSession }) {
@@ -8,8 +9,8 @@ export function FilterBox({ session }: { session: PanelSession }) {
       type="search"
       class="cmt-search"
       data-testid="cmt-search"
-      placeholder="Filter by name or tag"
-      aria-label="Filter by name or tag"
+      placeholder={say("Filter by name or tag")}
+      aria-label={say("Filter by name or tag")}
       spellcheck={false}
       value={session.text}
       onInput={(event) => session.filterText(event.currentTarget.value)}

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ago, count } from "../format.ts";
 import { BULK_VERBS } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 import type { Plan } from "./steering.ts";
 import { VERB_LABELS, WAITING } from "./words.ts";
@@ -34,7 +35,7 @@ export function Footer({ session }: { session: PanelSession }) {
 function Selection({ session }: { session: PanelSession }) {
   return (
     <span class="cmt-selection" data-testid="cmt-selection">
-      <span class="cmt-selected">{count(session.selected.size)} selected</span>
+      <span class="cmt-selected">{say("{count} selected", { count: count(session.selected.size) })}</span>
       {BULK_VERBS.map((verb) => (
         <button
           key={verb}
@@ -46,7 +47,7 @@ function Selection({ session }: { session: PanelSession }) {
             if (session.life !== "gone") session.actOnSelection(verb);
           }}
         >
-          {VERB_LABELS[verb]}
+          {say(VERB_LABELS[verb])}
         </button>
       ))}
     </span>
@@ -68,7 +69,7 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
     };
   }, []);
   return (
-    <span class="cmt-question" role="alertdialog" aria-label="Confirm" data-testid="cmt-question">
+    <span class="cmt-question" role="alertdialog" aria-label={say("Confirm")} data-testid="cmt-question">
       <span class="cmt-asks">
         <b>{plan.question}</b> {plan.exceptions.join(" ")}
       </span>
@@ -78,7 +79,7 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
         data-testid="cmt-confirm"
         onClick={() => session.answerQuestion(true)}
       >
-        {VERB_LABELS[plan.verb]}
+        {say(VERB_LABELS[plan.verb])}
       </button>
       <button
         ref={no}
@@ -87,7 +88,7 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
         data-testid="cmt-keep"
         onClick={() => session.answerQuestion(false)}
       >
-        Leave as it is
+        {say("Leave as it is")}
       </button>
     </span>
   );
@@ -97,10 +98,11 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
 const QUIET_MS = 15_000;
 
 function freshness(session: PanelSession): string {
-  if (session.table.behind > 0) return `${count(session.table.behind)} more to come`;
-  if (session.orderHeld) return "order held under the pointer";
+  if (session.table.behind > 0) return say("{count} more to come", { count: count(session.table.behind) });
+  if (session.orderHeld) return say("order held under the pointer");
   if (session.asOf === null || session.life === "gone") return "";
   const now = Date.now();
-  const text = now - session.asOf < QUIET_MS ? "up to date" : `as of ${ago(session.asOf, now)}`;
-  return session.life === "connecting" ? `${text} · ${WAITING}` : text;
+  const text =
+    now - session.asOf < QUIET_MS ? say("up to date") : say("as of {when}", { when: ago(session.asOf, now) });
+  return session.life === "connecting" ? `${text} · ${say(WAITING)}` : text;
 }

@@ -2,6 +2,7 @@
 
 import { useRef } from "preact/hooks";
 import { Drawer } from "../drawer/Drawer.tsx";
+import { say } from "../words/say.ts";
 import { Row } from "./Row.tsx";
 import type { PanelSession } from "./session.ts";
 import { Titles } from "./Titles.tsx";
@@ -21,7 +22,7 @@ export function Grid({ session }: { session: PanelSession }) {
     <div
       class={rows.length > ROWS_IN_SIGHT ? "cmt-grid cmt-scrolls" : "cmt-grid"}
       role="grid"
-      aria-label="Tasks"
+      aria-label={say("Tasks")}
       aria-rowcount={rows.length + 1}
       aria-multiselectable="true"
     >

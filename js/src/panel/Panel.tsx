@@ -1,6 +1,7 @@
 /** The whole panel, top to bottom. Drawn anew, as a whole, whenever something changed: only differences reach the DOM. */
 
 import { clockTime } from "../format.ts";
+import { say, spoken } from "../words/say.ts";
 import { Chips } from "./Chips.tsx";
 import { FilterBox } from "./FilterBox.tsx";
 import { Footer } from "./Footer.tsx";
@@ -13,9 +14,15 @@ import { EMPTY, LOADING, NOTHING_MATCHES } from "./words.ts";
 
 export function Panel({ session }: { session: PanelSession }) {
   const { table, life } = session;
-  const name = table.title || "Tasks";
+  const name = table.title || say("Tasks");
   return (
-    <section class="cmt-panel" data-testid="cmt-panel" data-life={life} aria-label={`Tasks of ${name}`}>
+    <section
+      class="cmt-panel"
+      data-testid="cmt-panel"
+      data-life={life}
+      lang={spoken()}
+      aria-label={say("Tasks of {name}", { name })}
+    >
       <header class="cmt-head">
         <Summary name={name} table={table} />
         <SegmentBar table={table} />
@@ -27,7 +34,7 @@ export function Panel({ session }: { session: PanelSession }) {
       {life === "gone" && <Gone session={session} />}
       {table.total() === 0 ? (
         <p class="cmt-empty" data-testid="cmt-empty">
-          {life === "connecting" && session.asOf === null ? LOADING : EMPTY}
+          {life === "connecting" && session.asOf === null ? say(LOADING) : say(EMPTY)}
         </p>
       ) : session.rows().length === 0 && table.behind === 0 ? (
         <NoMatch session={session} />
@@ -41,10 +48,13 @@ export function Panel({ session }: { session: PanelSession }) {
 }
 
 function Gone({ session }: { session: PanelSession }) {
-  const since = session.asOf === null ? "" : `: last known state, ${clockTime(session.asOf)}`;
+  const text =
+    session.asOf === null
+      ? say("Kernel gone")
+      : say("Kernel gone: last known state, {when}", { when: clockTime(session.asOf) });
   return (
     <p class="cmt-gone" role="status" data-testid="cmt-gone">
-      {`Kernel gone${since}`}
+      {text}
     </p>
   );
 }
@@ -52,9 +62,9 @@ function Gone({ session }: { session: PanelSession }) {
 function NoMatch({ session }: { session: PanelSession }) {
   return (
     <p class="cmt-empty" data-testid="cmt-no-match">
-      {NOTHING_MATCHES}{" "}
+      {say(NOTHING_MATCHES)}{" "}
       <button type="button" class="cmt-link" onClick={() => session.clearFilters()}>
-        Clear the filters
+        {say("Clear the filters")}
       </button>
     </p>
   );

@@ -7,13 +7,14 @@ import { plain, trouble } from "../tasks/row_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import { MAY_WAIT } from "../tasks/waits.ts";
+import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 import { WAITING } from "./words.ts";
 
 export function ProgressCell({ session, row }: { session: PanelSession; row: number }) {
   const { table } = session;
   const waiting = session.waitingVerb(row);
-  if (waiting !== null) return <Words text={WAITING} hint={`${waiting}: ${WAITING}`} kind="waiting" />;
+  if (waiting !== null) return <Words text={say(WAITING)} hint={`${say(waiting)}: ${say(WAITING)}`} kind="waiting" />;
   const { status } = table.situation(row);
   const told = trouble(table, row);
   if (told !== null) return <Words {...told} kind={STATUS_LOOKS[status].tone === "grey" ? "quiet" : "trouble"} />;
@@ -27,7 +28,7 @@ export function ProgressCell({ session, row }: { session: PanelSession; row: num
       <span
         class={`cmt-meter cmt-tone-${STATUS_LOOKS[status].tone}`}
         role="progressbar"
-        aria-label={`Progress of ${table.columns.name[row] ?? ""}`}
+        aria-label={say("Progress of {name}", { name: table.columns.name[row] ?? "" })}
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.floor(part * 100)}

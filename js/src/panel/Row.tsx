@@ -61,7 +61,7 @@ export function Row({ session, row, index, top, reachable }: RowProps) {
       <div class="cmt-cell cmt-select" role="gridcell">
         <input
           type="checkbox"
-          aria-label={`Select ${name}`}
+          aria-label={say("Select {name}", { name })}
           tabIndex={reachable ? 0 : -1}
           checked={selected}
           onChange={(event) => session.select(row, event.currentTarget.checked)}

@@ -3,6 +3,7 @@
 import { count, rate, roughly } from "../format.ts";
 import { forecast } from "../tasks/forecast.ts";
 import type { TaskTable } from "../tasks/table.ts";
+import { say } from "../words/say.ts";
 
 export function Summary({ name, table }: { name: string; table: TaskTable }) {
   return (
@@ -22,8 +23,8 @@ export function figures(table: TaskTable): string[] {
   const total = table.total();
   if (total === 0) return [];
   const { rate: perSecond, left, whole } = forecast(table);
-  const parts = [`${count(table.counts.succeeded ?? 0)}/${count(total)} done`];
+  const parts = [say("{done}/{total} done", { done: count(table.counts.succeeded ?? 0), total: count(total) })];
   if (perSecond !== null) parts.push(rate(perSecond));
-  if (left !== null) parts.push(`${roughly(left)} left${whole ? "" : " in the queue"}`);
+  if (left !== null) parts.push(say(whole ? "{time} left" : "{time} left in the queue", { time: roughly(left) }));
   return parts;
 }

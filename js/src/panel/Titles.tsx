@@ -1,6 +1,7 @@
 /** The header of the table: a click on a title sorts by it, the box selects everything shown. */
 
 import type { SortColumn } from "../tasks/order.ts";
+import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 
 interface Title {
@@ -9,7 +10,7 @@ interface Title {
   hint?: string;
 }
 
-const TITLES: readonly Title[] = [
+export const TITLES: readonly Title[] = [
   { column: "status", label: "status" },
   { column: "name", label: "name" },
   { column: "progress", label: "progress" },
@@ -25,7 +26,7 @@ export function Titles({ session, shown }: { session: PanelSession; shown: numbe
       <div class="cmt-cell cmt-select" role="columnheader">
         <input
           type="checkbox"
-          aria-label="Select all shown tasks"
+          aria-label={say("Select all shown tasks")}
           data-testid="cmt-select-all"
           checked={chosen > 0 && chosen >= shown}
           indeterminate={chosen > 0 && chosen < shown}
@@ -35,7 +36,7 @@ export function Titles({ session, shown }: { session: PanelSession; shown: numbe
       {TITLES.map((title) =>
         title.column === null ? (
           <div key={title.label} class="cmt-cell" role="columnheader">
-            <span class="cmt-hidden">{title.label}</span>
+            <span class="cmt-hidden">{say(title.label)}</span>
           </div>
         ) : (
           <SortTitle key={title.label} session={session} {...title} column={title.column} />
@@ -56,10 +57,10 @@ function SortTitle({ session, column, label, hint }: Title & { session: PanelSes
         type="button"
         class="cmt-sort"
         data-testid={`cmt-sort-${column}`}
-        title={hint}
+        title={hint && say(hint)}
         onClick={() => session.sortBy(column)}
       >
-        {label}
+        {say(label)}
         <span aria-hidden="true">{ARROWS[direction]}</span>
       </button>
     </div>

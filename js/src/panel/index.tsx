@@ -2,12 +2,13 @@
 
 import { render } from "preact";
 import type { WidgetModel } from "../wire/link.ts";
+import { languageOf, speak } from "../words/say.ts";
 import { listenToKeys } from "./keyboard.ts";
 import { Panel } from "./Panel.tsx";
 import { PanelSession } from "./session.ts";
 
 interface RenderProps {
-  model: WidgetModel;
+  model: WidgetModel & { get(name: "language"): string | null | undefined };
   el: HTMLElement;
 }
 
@@ -16,6 +17,7 @@ const TICK_MS = 1000;
 
 export default {
   render({ model, el }: RenderProps): () => void {
+    speak(languageOf(model.get("language"), navigator.languages));
     const lifetime = new AbortController();
     const { signal } = lifetime;
     let frame = 0;

@@ -205,7 +205,7 @@ export class PanelSession implements LinkListener {
 
   /** Null when the verb may be asked of the row; else the reason. */
   refusal(row: number, verb: Verb): string | null {
-    return this.life === "gone" ? KERNEL_GONE : refusal(this.table.situation(row), verb);
+    return this.life === "gone" ? inWords(KERNEL_GONE) : refusal(this.table.situation(row), verb);
   }
 
   actOnRow(row: number, verb: Verb, atOnce = false): void {

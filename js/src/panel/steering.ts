@@ -5,6 +5,7 @@ import { refusal } from "../tasks/situations.ts";
 import { statusText } from "../tasks/status_text.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { TaskResult, Verb, VerbArgs } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import { cannotBe, tasks, VERB_LABELS } from "./words.ts";
 
 /** Rows that are asked together, with the same arguments. */
@@ -38,22 +39,24 @@ export function planForRow(table: TaskTable, row: number, verb: Verb, atOnce = f
   if (atOnce) {
     return one(
       { graceful: false },
-      `Stop ${name} at once? A worker that does not answer is given up, and the task is shown as lost.`,
+      say("Stop {name} at once? A worker that does not answer is given up, and the task is shown as lost.", { name }),
     );
   }
   if (verb === "reset") return resetPlan(table, row, name, one);
   if (verb !== "retry") return one({}, null);
   if (table.columns.abandoned[row]) {
-    return one({ force: true }, `${name} still runs in the background. Run a second copy beside it?`);
+    return one({ force: true }, say("{name} still runs in the background. Run a second copy beside it?", { name }));
   }
   return one(triesUsed(table, row) ? { force: true } : {}, null);
 }
 
 /** A reset is asked first: it forgets. */
 function resetPlan(table: TaskTable, row: number, name: string, one: (args: VerbArgs, question: string) => Plan): Plan {
-  const forgets = `Reset ${name}? It goes back to pending, and its attempts are forgotten; the history stays.`;
+  const forgets = say("Reset {name}? It goes back to pending, and its attempts are forgotten; the history stays.", {
+    name,
+  });
   if (!table.columns.abandoned[row]) return one({}, forgets);
-  return one({ force: true }, `${forgets} A worker of it still runs in the background.`);
+  return one({ force: true }, `${forgets} ${say("A worker of it still runs in the background.")}`);
 }
 
 /** The plan for a selection: what the verb table refuses is left out and counted. */
@@ -70,9 +73,19 @@ export function planForRows(table: TaskTable, rows: Iterable<number>, verb: Verb
   }
   const acts = plain.length + spent.length;
   const exceptions = [cannotBe(verb, refused)];
-  if (doubled > 0) exceptions.push(`${count(doubled)} still ${doubled === 1 ? "runs" : "run"} in the background.`);
+  if (doubled > 0)
+    exceptions.push(
+      say(doubled === 1 ? "{count} still runs in the background." : "{count} still run in the background.", {
+        count: count(doubled),
+      }),
+    );
   if (spent.length > 0) {
-    exceptions.push(`${count(spent.length)} used all tries and ${spent.length === 1 ? "gets" : "get"} one more.`);
+    exceptions.push(
+      say(
+        spent.length === 1 ? "{count} used all tries and gets one more." : "{count} used all tries and get one more.",
+        { count: count(spent.length) },
+      ),
+    );
   }
   return {
     verb,
@@ -82,7 +95,7 @@ export function planForRows(table: TaskTable, rows: Iterable<number>, verb: Verb
     ].filter((ask) => ask.rows.length > 0),
     acts,
     exceptions: exceptions.filter((text) => text !== ""),
-    question: `${VERB_LABELS[verb]} ${tasks(acts)}?`,
+    question: say("{verb} {tasks}?", { verb: say(VERB_LABELS[verb]), tasks: tasks(acts) }),
   };
 }
 
@@ -99,17 +112,26 @@ export interface Notice {
 export function noticeOf(table: TaskTable, results: readonly TaskResult[]): Notice | null {
   const refused = results.filter((result) => !result.ok);
   const [first] = refused;
-  if (results.length === 1) return first ? { text: first.error ?? "refused", bad: true } : null;
+  if (results.length === 1) return first ? { text: first.error ?? say("refused"), bad: true } : null;
   const became = new Map<string, number>();
   for (const result of results) {
     if (!result.ok) continue;
     const row = table.rowOf(result.task);
-    const word = row === undefined ? "done" : result.acted ? wordOf(table, row) : `already ${wordOf(table, row)}`;
+    const word = becameWord(table, row, result.acted);
     became.set(word, (became.get(word) ?? 0) + 1);
   }
   const parts = [...became].map(([word, number]) => `${count(number)} ${word}`);
-  if (first) parts.push(`${count(refused.length)} refused (${first.error ?? "no reason given"})`);
+  if (first)
+    parts.push(
+      say("{count} refused ({why})", { count: count(refused.length), why: first.error ?? say("no reason given") }),
+    );
   return { text: parts.join(", "), bad: refused.length > 0 };
+}
+
+function becameWord(table: TaskTable, row: number | undefined, acted: boolean): string {
+  if (row === undefined) return say("done");
+  const word = wordOf(table, row);
+  return acted ? word : say("already {word}", { word });
 }
 
 /** The word a row's status goes by now, what it is asked to become included. */

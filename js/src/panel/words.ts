@@ -2,6 +2,7 @@
 
 import { count } from "../format.ts";
 import type { Verb } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 
 export const VERB_LABELS: Record<Verb, string> = {
   pause: "Pause",
@@ -13,14 +14,14 @@ export const VERB_LABELS: Record<Verb, string> = {
   reset: "Reset",
 };
 
-const PAST: Record<Verb, string> = {
-  pause: "paused",
-  resume: "resumed",
-  stop: "stopped",
-  retry: "retried",
-  cancel: "cancelled",
-  skip: "skipped",
-  reset: "reset",
+export const PAST: Record<Verb, string> = {
+  pause: "paused|past",
+  resume: "resumed|past",
+  stop: "stopped|past",
+  retry: "retried|past",
+  cancel: "cancelled|past",
+  skip: "skipped|past",
+  reset: "reset|past",
 };
 
 export const EMPTY = "No tasks yet. controller.submit(my_task) starts one.";
@@ -30,10 +31,10 @@ export const WAITING = "waiting for the kernel";
 export const KERNEL_GONE = "the kernel is gone";
 
 export function tasks(number: number): string {
-  return number === 1 ? "1 task" : `${count(number)} tasks`;
+  return number === 1 ? say("1 task") : say("{count} tasks", { count: count(number) });
 }
 
 /** "3 cannot be stopped." */
 export function cannotBe(verb: Verb, number: number): string {
-  return number === 0 ? "" : `${count(number)} cannot be ${PAST[verb]}.`;
+  return number === 0 ? "" : say("{count} cannot be {done}.", { count: count(number), done: say(PAST[verb]) });
 }

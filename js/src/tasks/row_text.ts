@@ -2,6 +2,7 @@
 
 import { quantity, rate } from "../format.ts";
 import type { Status } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import type { TaskTable } from "./table.ts";
 
 /** As a cell shows it, and with all that is known for its tooltip. */
@@ -10,8 +11,8 @@ export interface Told {
   hint: string;
 }
 
-const STILL_RUNNING = "still running in the background";
-const EARLIER_WORKER = "an earlier worker still runs in the background";
+export const STILL_RUNNING = "still running in the background";
+export const EARLIER_WORKER = "an earlier worker still runs in the background";
 
 /** Whose failure is news: why it ended like that, or why it must be tried again. */
 const BAD: ReadonlySet<Status> = new Set<Status>(["failed", "lost", "retry_wait"]);
@@ -24,7 +25,7 @@ export function trouble(table: TaskTable, row: number): Told | null {
   const reason = table.columns.failure[row] ?? "";
   const far = amount(table, row);
   const earlier = earlierWorker(table, row);
-  if (status === "lost" && earlier) return told([STILL_RUNNING], [reason, far]);
+  if (status === "lost" && earlier) return told([say(STILL_RUNNING)], [reason, far]);
   if (BAD.has(status)) return told([reason, earlier], [far]);
   if (!ENDED_BY_HAND.has(status)) return null;
   return far ? told([far, earlier], [reason]) : told([reason, earlier]);
@@ -46,7 +47,7 @@ function pace(table: TaskTable, row: number): string {
 
 /** Told of every status: a worker that was given up does not end with its attempt. */
 export function earlierWorker(table: TaskTable, row: number): string {
-  return table.columns.abandoned[row] ? EARLIER_WORKER : "";
+  return table.columns.abandoned[row] ? say(EARLIER_WORKER) : "";
 }
 
 function told(shown: string[], beside: string[] = []): Told | null {
@@ -57,10 +58,10 @@ function told(shown: string[], beside: string[] = []): Told | null {
 /** What the clock of a paused task, or of one that was paused, counts; null where it needs no words. */
 export function clockHint(table: TaskTable, row: number): string | null {
   if (!table.pauses.any(row)) return null;
-  if (!table.situation(row).held) return "since its start, incl. pause";
+  if (!table.situation(row).held) return say("since its start, incl. pause");
   return table.pauses.since(row) === null
-    ? "until its last report; the task is paused"
-    : "stands still while the task is paused";
+    ? say("until its last report; the task is paused")
+    : say("stands still while the task is paused");
 }
 
 /** "1,240 rows", "48/60 files". */

@@ -1,6 +1,7 @@
 /** The kernel's verb table, as the browser asks it. No rule of its own stands here. */
 
 import { type Outcome, type SituationPayload, type Status, VERBS, type Verb } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
 import { STATUS_LOOKS } from "./statuses.ts";
 
 export interface Situation {
@@ -29,6 +30,7 @@ export function readSituation(payload: SituationPayload): Situation {
 export function refusal(situation: Situation, verb: Verb): string | null {
   const outcome = situation.outcomes[verb];
   if (outcome === "a") return null;
-  const word = STATUS_LOOKS[situation.status].word.replace("…", "");
-  return outcome === "n" ? `nothing to ${verb}: ${word}` : `cannot ${verb}: ${word}`;
+  const word = say(STATUS_LOOKS[situation.status].word).replace("…", "");
+  if (outcome === "n") return say("nothing to {verb}: {word}", { verb: say(verb), word });
+  return say("cannot {verb}: {word}", { verb: say(verb), word });
 }

@@ -1,5 +1,6 @@
 /** The line to the kernel, and the only file that touches the anywidget model. */
 
+import { say } from "../words/say.ts";
 import {
   type AnswerMessage,
   IDS_PER_MESSAGE,
@@ -198,7 +199,7 @@ export class Link {
 
   private lose(): void {
     for (const { resolve } of this.waiting.values()) {
-      resolve({ error: "the kernel is gone and did not answer", results: [] });
+      resolve({ error: say("the kernel is gone and did not answer"), results: [] });
     }
     this.waiting.clear();
     this.become("gone");

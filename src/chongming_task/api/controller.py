@@ -261,15 +261,18 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
 
     # notebook
 
-    def panel(self, **options: Any) -> Panel:
+    def panel(self, *, language: str | None = None) -> Panel:
         """The live panel of this controller's tasks, for a notebook.
 
+        Args:
+            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
+
         Raises:
-            ConfigurationError: When the ``notebook`` extra is not installed.
+            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
         """
         from chongming_task.notebook.panel import panel
 
-        return panel(self, **options)
+        return panel(self, language=language)
 
     @property
     def history(self) -> History:

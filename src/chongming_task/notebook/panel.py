@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from chongming_task.core.states import TaskStatus
-from chongming_task.errors import TaskError
+from chongming_task.errors import ConfigurationError, TaskError
 from chongming_task.notebook.details import TaskReader, details_of, waits_of
 from chongming_task.notebook.errands import Errands
 from chongming_task.notebook.extra import require
@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 ACTOR = "user:panel"
+LANGUAGES = ("en", "zh", None)
 
 
 class Answer(Protocol):
@@ -85,6 +86,7 @@ class Panel(anywidget.AnyWidget):
 
     Args:
         controller: Whose tasks are shown and steered.
+        language: ``"en"`` or ``"zh"``; default: as the browser prefers.
     """
 
     _esm = STATIC / "panel.js"
@@ -93,12 +95,17 @@ class Panel(anywidget.AnyWidget):
     saved = traitlets.Dict().tag(sync=True)
     """The first rows as last known: what a saved notebook shows without a kernel."""
 
-    def __init__(self, controller: Steered) -> None:
+    language = traitlets.Unicode("").tag(sync=True)
+    """What the panel speaks; empty: as the browser prefers. Read when the view is drawn first."""
+
+    def __init__(self, controller: Steered, *, language: str | None = None) -> None:
+        if language not in LANGUAGES:
+            raise ConfigurationError(f"language is 'en', 'zh' or None for the browser's, got {language!r:.100}")
         SHELL.watch()
         self._controller = controller
         self._feed = PUMP.feed_of(controller)
         self._errands = Errands()
-        super().__init__(saved=self._feed.saved_table(_unix_ms()))
+        super().__init__(saved=self._feed.saved_table(_unix_ms()), language=language or "")
         hear_clicks_while_a_cell_runs(self.comm)
         self.on_msg(self._on_message)
         self._outlet = PUMP.add(controller, self._feed, self)
@@ -208,16 +215,17 @@ class Panel(anywidget.AnyWidget):
         super().close()
 
 
-def panel(controller: Steered) -> Panel:
+def panel(controller: Steered, *, language: str | None = None) -> Panel:
     """A live panel of a controller's tasks.
 
     Args:
         controller: Whose tasks are shown and steered.
+        language: ``"en"`` or ``"zh"``; default: as the browser prefers.
 
     Raises:
-        ConfigurationError: The extra ``notebook`` is not installed.
+        ConfigurationError: The extra ``notebook`` is not installed, or the language is another one.
     """
-    return Panel(controller)
+    return Panel(controller, language=language)
 
 
 def _unix_ms() -> int:
