@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chongming_task import ConfigurationError, Controller, MemoryTaskStore, Pipeline, SqliteTaskStore
+from chongming_task import AggregationPolicy, ConfigurationError, Controller, MemoryTaskStore, Pipeline, SqliteTaskStore
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.states import TaskStatus
 from chongming_task.testing import check_audit
@@ -131,6 +131,40 @@ def test_a_run_that_somebody_leads(travel, tmp_path):
     check(tmp_path)
 
 
+class Nobody:
+    """Watches nothing: the process of every record is gone."""
+
+    living = ()
+
+    def watch(self, task):
+        return False
+
+
+def test_tasks_whose_items_are_gone_are_no_part_of_the_run_any_more(monkeypatch):
+    """A map that has fewer items by now succeeds with those, and so does its run; the record stays, as it was left."""
+
+    def declared(size):
+        pipeline = Pipeline("shrinks", on_failure=AggregationPolicy.all_settled)
+        pipeline.map(job, range(size), max_parallel=1, name="map")
+        return pipeline
+
+    store = MemoryTaskStore()
+    first, second = Rig(store, owner="first"), Rig(store, owner="second")
+    run = declared(4).submit(first.controller)
+    first.settle()
+    first.worker(run["map[0]"]).finish(0)
+    first.settle()
+    monkeypatch.setattr(second.controller._elsewhere, "watchers", Nobody)
+    again = declared(1).continue_run(second.controller, run.id)
+    second.settle()
+    second.worker(again["map"]).finish(1)
+    second.settle()
+    assert (again.status, again.summary().first_failure) == ("succeeded", ())
+    assert [task.node for task in again.snapshots()] == ["map", "map[0]"]
+    assert [str(second.controller.get(run[f"map[{n}]"].id).status) for n in (1, 2, 3)] == ["lost", *["cancelled"] * 2]
+    check_audit(store)
+
+
 def test_a_run_that_others_have_taken_over_is_shown_and_no_longer_led(monkeypatch):
     """A controller that was taken for dead lets go of the nodes, and its run shows what becomes of them there."""
     store = MemoryTaskStore()
@@ -141,12 +175,6 @@ def test_a_run_that_others_have_taken_over_is_shown_and_no_longer_led(monkeypatc
     first.settle()
     first.worker(run["up"]).begin()
     first.settle()
-
-    class Nobody:
-        living = ()
-
-        def watch(self, task):
-            return False
 
     monkeypatch.setattr(second.controller._elsewhere, "watchers", Nobody)
     again = pipeline.continue_run(second.controller, run.id)

@@ -22,7 +22,6 @@ class Fan:
 
     slots: Limit | None = None  # that its tasks share
     tasks: list[LiveTask] = field(default_factory=list)  # of a run that is continued: those that are stored
-    strays: list[LiveTask] = field(default_factory=list)  # stored ones whose items are gone
     expanded: bool = False
     ended: Counter[TaskStatus] = field(default_factory=Counter)
 
@@ -35,8 +34,12 @@ class Fan:
         """The first by item that did not succeed."""
         return next(live for live in self.tasks if live.draft.status in BAD)
 
-    def expand(self, tasks: Sequence[LiveTask]) -> None:
-        """Its items are known; tasks that are stored already go on, with what is to be run of them."""
+    def expand(self, tasks: Sequence[LiveTask]) -> list[LiveTask]:
+        """Its items are known; tasks that are stored already go on, with what is to be run of them.
+
+        Returns:
+            Stored tasks whose items are gone: no part of the map any more.
+        """
         stored = {live.snapshot.node: live for live in self.tasks}
         found = []
         for made in tasks:
@@ -47,5 +50,5 @@ class Fan:
         for live in stored.values():
             if live.draft.status in TERMINAL:  # of what the map waits for
                 self.ended[live.draft.status] -= 1
-        self.strays = list(stored.values())
         self.tasks, self.expanded = found, True
+        return list(stored.values())

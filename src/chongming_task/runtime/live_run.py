@@ -106,8 +106,7 @@ class LiveRun:
 
     def members(self) -> Iterator[LiveTask]:
         """All records: of nodes, and of the tasks of maps."""
-        fans = list(self.maps.values())
-        return chain(self.nodes, *(fan.tasks for fan in fans), *(fan.strays for fan in fans))
+        return chain(self.nodes, *(fan.tasks for fan in self.maps.values()))
 
     @staticmethod
     def number_of(live: LiveTask) -> int:
@@ -123,10 +122,7 @@ class LiveRun:
         self._counts[after] += 1
         node = self.number_of(live)
         if live is not self.nodes[node]:
-            fan = self.maps[node]
-            if fan.strays and live in fan.strays:
-                return
-            tallied = fan.ended
+            tallied = self.maps[node].ended
         elif node in self._sinks:
             tallied = self._sinks_ended
         else:
@@ -235,7 +231,11 @@ class LiveRun:
 
     def expand(self, node: int, tasks: Sequence[LiveTask]) -> None:
         """Give a map its tasks; those that are stored already go on, with what is to be run of them."""
-        self.maps[node].expand(tasks)
+        for stray in self.maps[node].expand(tasks):
+            self._counts[stray.draft.status] -= 1
+            stray.member = None
+            if self.failed is stray:
+                self.failed = None
         for live in self.maps[node].tasks:
             live.member = (self, node)
 
