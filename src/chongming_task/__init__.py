@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
     from chongming_task.core.telemetry import MetricsSink, Tracer
-    from chongming_task.history import History
+    from chongming_task.history import History as History  # not in __all__: whoever imports * may have no pandas
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -117,7 +117,6 @@ __all__ = [
     "FailureKind",
     "FixedBackoff",
     "Health",
-    "History",
     "Hooks",
     "InlineExecutor",
     "InvalidTransition",

@@ -31,6 +31,13 @@ def test_importing_without_the_extra_says_so(module, missing):
     assert 'pip install "chongming-task[notebook]"' in done.stdout
 
 
+def test_everything_can_be_imported_without_the_extra():
+    """A name that needs pandas is there for whoever asks for it, and not among those of `import *`."""
+    code = "import sys; sys.modules['pandas'] = None\nfrom chongming_task import *\nprint(Controller.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "Controller\n"
+
+
 def test_the_package_loads_nothing_heavy():
     """Only what is used is imported."""
     code = (
