@@ -45,7 +45,7 @@ class _Here:
     def __reduce__(self) -> tuple[Any, ...]:
         # A process is sent its task by a thread that is neither the engine's nor a caller's: there a tracer may run.
         span = self._span.begin()
-        enter = None if span is None else span.handover()
+        enter = None if span is None else attempted("hand a span over", span.handover)
         return _There, (self._target, enter)
 
 

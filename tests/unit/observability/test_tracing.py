@@ -201,6 +201,19 @@ def test_a_tracer_that_exits_costs_the_span_only(tracer, caplog, monkeypatch, ex
     assert "the tracer could not" in caplog.text
 
 
+@pytest.mark.parametrize("error", [OSError("no propagator"), SystemExit("handover")])
+def test_a_span_that_cannot_be_handed_over_costs_the_span_only(tracer, caplog, monkeypatch, error):
+    """The task runs in the other process all the same."""
+
+    def broken(self):
+        raise error
+
+    monkeypatch.setattr(MemorySpan, "handover", broken)
+    with Controller(tracer=tracer, executor="process") as controller:
+        assert controller.submit(pow, 2, 3).result(20) == 8
+    assert "the tracer could not hand a span over" in caplog.text
+
+
 def until(holds, seconds=10):
     """Whether it comes true in time."""
     ends = time.monotonic() + seconds
