@@ -319,6 +319,26 @@ def test_an_attempt_that_can_no_longer_cross_fails(controller):
     blocker.stop(graceful=False)
 
 
+def test_an_argument_that_exits_on_its_way_fails_the_attempt(controller):
+    """Pickling runs a caller's code: SystemExit out of it must not take along who sends, or the record starts for
+    ever."""
+
+    class Leaving:
+        leaves = False
+
+        def __reduce__(self):
+            if self.leaves:
+                raise SystemExit("gone")
+            return int, ()
+
+    argument = Leaving()
+    handle = controller.submit(tasks.double, argument, start=False)
+    argument.leaves = True
+    handle.start()
+    assert handle.wait(PATIENCE_SECONDS) == "failed"
+    assert "gone" in handle.failure.message
+
+
 def test_a_worker_that_cannot_be_started_fails_the_attempt(controller, monkeypatch):
     """And may be answered by a retry; the engine goes on."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")

@@ -112,7 +112,7 @@ class ProcessExecution:
             return None
         try:
             return _run_of(self.serial, request)
-        except Exception as error:  # it was checked when it was submitted, and has changed since
+        except BaseException as error:  # it was checked when it was submitted, and has changed since
             self.finish(Ended(self._attempt, failure=describe_exception(error)))
             return None
 
