@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from chongming_task.core.query import TaskQuery, status_of
+from chongming_task.core.query import TaskQuery, pipeline_of, status_of
 from chongming_task.core.states import TaskStatus
 from chongming_task.errors import ConfigurationError
 from tests.unit.core.situations import record
@@ -66,6 +68,16 @@ def test_a_status_by_name():
         ({"buckets": frozenset({3, 4})}, True),
         ({"buckets": frozenset({4})}, False),
         ({"buckets": frozenset()}, False),
+        ({"name": "load-7"}, True),
+        ({"name": "load"}, False),
+        ({"pipeline": "run-1"}, False),
+        ({"in_run": True}, True),
+        ({"task_ids": frozenset({TASK.task_id})}, True),
+        ({"task_ids": frozenset()}, False),
+        ({"since": TASK.created_at}, True),
+        ({"since": TASK.created_at + timedelta(microseconds=1)}, False),
+        ({"until": TASK.created_at}, False),
+        ({"until": TASK.created_at + timedelta(microseconds=1)}, True),
         ({"status": "running", "tag": "db", "name_prefix": "load", "limit": 0}, True),
         ({"status": "running", "tag": "db", "name_prefix": "save"}, False),
     ],
@@ -78,3 +90,28 @@ def test_all_conditions_must_hold(conditions, matches):
 def test_a_record_without_a_bucket_is_in_none():
     """Asking for buckets leaves it out."""
     assert not TaskQuery(buckets=frozenset({0})).matches(TASK._replace(bucket=None))
+
+
+def test_a_run_tells_its_pipeline():
+    """Whatever colons the pipeline's name has."""
+    assert pipeline_of("nightly:0193") == "nightly"
+    assert pipeline_of("a:b:0193") == "a:b"
+    assert pipeline_of(None) is None
+    task = TASK._replace(pipeline_run_id="a:b:0193")
+    assert TaskQuery(pipeline="a:b").matches(task)
+    assert not TaskQuery(pipeline="a").matches(task)
+    assert not TaskQuery(in_run=True).matches(task._replace(pipeline_run_id=None))
+
+
+def test_a_window_takes_aware_times():
+    """A naive one could mean anything."""
+    for word in ("since", "until"):
+        with pytest.raises(ConfigurationError, match=f"{word} takes a datetime with a time zone"):
+            TaskQuery.of(**{word: datetime(2026, 1, 1)})
+
+
+def test_times_apart_nothing_narrows():
+    """What belongs to records can be read without looking for them."""
+    assert not TaskQuery(limit=1, since=TASK.created_at, until=TASK.created_at).narrows
+    assert TaskQuery(name="x").narrows
+    assert TaskQuery(in_run=True).narrows
