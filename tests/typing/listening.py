@@ -43,11 +43,17 @@ def hooks() -> None:
     task(hooks=of_task)  # type: ignore[call-overload]
 
 
+async def follow(event: Event) -> None:
+    """No callback."""
+
+
 def listening(controller: Controller, handle: TaskHandle[float], run: PipelineRun) -> None:
     controller.watch(print, task_id=handle, types=[TaskStatusChanged])
     controller.watch(print, pipeline_run_id=run, tag="etl", types=[TaskStatusChanged, ProgressUpdated])
     assert_type(controller.events(handle, types=[ProgressUpdated]), Iterator[Event])
+    controller.watch(print, types=TaskStatusChanged)
     controller.watch("print")  # type: ignore[arg-type]
+    controller.watch(follow)  # type: ignore[arg-type]  # nobody would await it
     controller.watch(print, types=[int])  # type: ignore[list-item]
 
 

@@ -67,7 +67,7 @@ class Listening:
         task_id: str | TaskHandle[Any] | None = None,
         pipeline_run_id: str | PipelineRun | None = None,
         tag: str | None = None,
-        types: Iterable[type[Event]] = (),
+        types: Iterable[type[Event]] | type[Event] = (),
     ) -> Subscription:
         """Have events told to ``callback``, on a thread of its own.
 
@@ -77,7 +77,7 @@ class Listening:
             task_id: Only of that record.
             pipeline_run_id: Only of that run: of its nodes, and its own changes of status.
             tag: Only of records with that tag.
-            types: Only of these classes; default: all.
+            types: Only of these classes, or of this one; default: all.
 
         Returns:
             The subscription; ``close()`` ends it.
@@ -98,7 +98,7 @@ class Listening:
         task_id: str | TaskHandle[Any] | None = None,
         pipeline_run_id: str | PipelineRun | None = None,
         tag: str | None = None,
-        types: Iterable[type[Event]] = (),
+        types: Iterable[type[Event]] | type[Event] = (),
     ) -> EventStream:
         """The events from now on, for ``async for``; it ends when the controller is closed.
 

@@ -125,7 +125,7 @@ class Queries:
         self,
         task_id: str | TaskHandle[Any],
         since: datetime | str | None = None,
-        types: Iterable[type[Event]] = (),
+        types: Iterable[type[Event]] | type[Event] = (),
     ) -> Iterator[Event]:
         """What has happened to a record so far, from the store: its changes, attempts, output and newest progress.
 
@@ -135,7 +135,7 @@ class Queries:
         Args:
             task_id: The record: its id or its handle.
             since: Only those at that time or later; or only those after the event with that id.
-            types: Only of these classes; default: all.
+            types: Only of these classes, or of this one; default: all.
 
         Returns:
             An iterator, in the order in which they happened.
