@@ -274,14 +274,20 @@ def test_items_without_end_are_given_up_with_the_run(controller):
 
 def test_conditions_that_never_return_hold_nobody_up_once_their_run_is_stopped(controller):
     """Neither what was waiting behind them, nor what comes later."""
-    never = threading.Event()
+    never, asked = threading.Event(), threading.Semaphore(0)
+
+    def think(upstream):
+        asked.release()
+        return never.wait()
+
     stuck = Pipeline("stuck")
     for number in range(10):
-        stuck.add(abs, 1, when=lambda up: never.wait(), name=f"n{number}")
+        stuck.add(abs, 1, when=think, name=f"n{number}")
     quick = Pipeline("quick")
     quick.add(abs, -1, when=lambda up: True, name="node")
     try:
         runs = [stuck.submit(controller), quick.submit(controller)]
+        assert all(asked.acquire(timeout=PATIENCE) for _ in range(8))
         assert runs[0].stop() is True
         assert runs[1].wait(PATIENCE) == "succeeded"
         assert run_of(quick, controller).status == "succeeded"
