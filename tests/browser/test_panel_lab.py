@@ -25,6 +25,7 @@ def crunch(ctx, part):
         raise ValueError(f"bad header in part {part}")
     for done in range(10_000):
         ctx.progress(done, 10_000, "rows")
+        print(f"row {done}")
         ctx.checkpoint()
         if end.wait(0.02):
             break
@@ -82,6 +83,35 @@ def test_buttons_work_while_a_cell_runs(notebook, artifacts):
     assert notebook.cells.count() == 2
     notebook.screenshot(artifacts / "lab-panel.png")
     assert page.locator(".jp-InputPrompt", has_text="[*]").count() == 1  # the cell still runs
+    notebook.kernel.run("go.set()")
+    notebook.wait_idle()
+    assert notebook.errors() == []
+
+
+def test_a_drawer_tells_and_follows_while_a_cell_runs(notebook, artifacts):
+    """The traceback of a failed task; the output of a running one as it is written; a status set by hand."""
+    page = notebook.page
+    notebook.run_all(wait=False)
+    notebook.wait_running(1)
+    expect(page.get_by_test_id("cmt-panel")).to_have_attribute("data-life", "live", timeout=20_000)
+    failed = page.get_by_test_id("cmt-row").filter(has_text="part 1")
+    failed.get_by_test_id("cmt-more").click()
+    page.get_by_test_id("cmt-item-by-hand").click()
+    page.get_by_test_id("cmt-tab-error").click()
+    expect(page.get_by_test_id("cmt-trace")).to_contain_text("ValueError: bad header in part 1")
+    notebook.screenshot(artifacts / "lab-drawer-error.png")
+    page.get_by_test_id("cmt-tab-overview").click()
+    page.get_by_test_id("cmt-by-hand-to").select_option("skipped")
+    page.get_by_test_id("cmt-by-hand-reason").fill("known to be bad")
+    page.keyboard.press("Enter")
+    expect(failed).to_have_attribute("data-status", "skipped")
+    page.get_by_test_id("cmt-tab-history").click()
+    expect(page.get_by_test_id("cmt-page-history")).to_contain_text("known to be bad")
+    page.get_by_test_id("cmt-row").filter(has_text="part 0").get_by_test_id("cmt-open").click()
+    page.get_by_test_id("cmt-tab-output").click()
+    expect(page.get_by_test_id("cmt-output")).to_contain_text("row 100", timeout=10_000)
+    expect(page.get_by_test_id("cmt-row").filter(has_text="part 7")).to_have_attribute("data-status", "queued")
+    notebook.screenshot(artifacts / "lab-drawer-output.png")
     notebook.kernel.run("go.set()")
     notebook.wait_idle()
     assert notebook.errors() == []
