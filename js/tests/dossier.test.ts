@@ -29,6 +29,16 @@ describe("a dossier", () => {
   });
 });
 
+it("forgets the output with a reset", () => {
+  const step = (version: number, trigger: string) =>
+    ({ version, trigger, at: 0, from: "failed", to: "pending", actor: "user", reason: null }) as const;
+  const dossier = new Dossier("t1");
+  dossier.take(details({ history: [step(1, "user:start"), step(2, "user:reset")], lines: [line(1)] }));
+  expect(dossier.lines.length).toBe(1); // that reset came before
+  dossier.take(details({ seen: "b", history: [step(2, "user:reset"), step(3, "user:reset")], lines: [line(2)] }));
+  expect(dossier.lines.map(([seq]) => seq)).toEqual([2]);
+});
+
 describe("the lines that are shown", () => {
   it("tell where some are missing, also at the beginning", () => {
     expect(shownLines([line(5), line(6), line(9)], "")).toEqual([

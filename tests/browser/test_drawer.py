@@ -184,6 +184,20 @@ def test_hostile_texts_are_shown_as_text_and_cut(show, page):
     assert page.title() == title or page.title() == "view"
 
 
+def test_the_drawer_stays_in_place_when_rows_move(show, page):
+    """What somebody reads does not slip away under the rows that come."""
+    tasks = [running(n, f"part {n:03}", 1_000 + n, now()) for n in range(100)]
+    panel = show(tasks)
+    panel.page.locator(".cmt-body").evaluate("body => { body.scrollTop = 1000; }")
+    panel.row("part 040").wait_for()
+    open_drawer(panel, Past(tasks[40]))
+    page.mouse.move(1, 1)
+    before = panel.text("cmt-drawer").bounding_box()
+    panel.change(*[running(200 + n, f"new {n}", n, now()) for n in range(10)])
+    page.wait_for_function("document.querySelector('.cmt-body').scrollTop === 1280")
+    assert panel.text("cmt-drawer").bounding_box() == before
+
+
 def test_a_kernel_that_cannot_tell_says_why(show):
     """The drawer shows the error, and goes on asking."""
     panel = show()

@@ -31,18 +31,25 @@ export class Dossier {
   }
 
   take(details: Details): void {
+    const last = this.lastLine;
     this.error = null;
     this.seen = details.seen;
     this.waits = details.waits;
     if (details.overview) this.overview = details.overview;
     if (details.attempts) this.attempts = details.attempts;
-    if (details.history) this.history = details.history;
+    if (details.history) this.takeHistory(details.history);
     if (details.failure !== undefined) this.failure = details.failure;
     this.attemptsCut = details.attempts_cut ?? this.attemptsCut;
     this.historyCut = details.history_cut ?? this.historyCut;
-    const last = this.lastLine;
     const fresh = details.lines.filter(([seq]) => seq > last); // an answer may come twice
     if (fresh.length > 0) this.lines = [...this.lines, ...fresh].slice(-LINES_KEPT);
+  }
+
+  /** A reset forgets the output: the kernel has, and sends what came after. */
+  private takeHistory(history: Step[]): void {
+    const last = this.history.at(-1)?.version ?? Number.POSITIVE_INFINITY;
+    if (history.some((step) => step.version > last && step.trigger === "user:reset")) this.lines = [];
+    this.history = history;
   }
 }
 

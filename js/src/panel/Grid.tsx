@@ -6,7 +6,14 @@ import { say } from "../words/say.ts";
 import { Row } from "./Row.tsx";
 import type { PanelSession } from "./session.ts";
 import { Titles } from "./Titles.tsx";
-import { bodyHeight, DRAWER_HEIGHT, ROW_HEIGHT, ROWS_IN_SIGHT, useVirtualRows } from "./virtual_rows.ts";
+import {
+  bodyHeight,
+  DRAWER_HEIGHT,
+  ROW_HEIGHT,
+  ROWS_IN_SIGHT,
+  useSteadyDrawer,
+  useVirtualRows,
+} from "./virtual_rows.ts";
 
 export function Grid({ session }: { session: PanelSession }) {
   const rows = session.rows();
@@ -16,6 +23,7 @@ export function Grid({ session }: { session: PanelSession }) {
   const { dossier } = drawer.follower;
   const open = drawer.row === null || dossier === null ? -1 : rows.indexOf(drawer.row);
   const places = useVirtualRows(scroller, rows.length, [current, open], open);
+  useSteadyDrawer(scroller, drawer.row, open);
   session.inSight = places.flatMap((index) => rows[index] ?? []);
   const below = open < 0 ? 0 : DRAWER_HEIGHT;
   return (

@@ -62,3 +62,19 @@ export function useVirtualRows(
   useLayoutEffect(() => current.measure(), [current, open]);
   return current.getVirtualItems().map((item) => item.index);
 }
+
+/**
+ * Scrolls along with the row that has the drawer when the order moves it: what somebody reads stays where it is.
+ *
+ * @param row - the row; null: there is no drawer
+ * @param place - its place; -1: it is not shown
+ */
+export function useSteadyDrawer(scroller: RefObject<HTMLDivElement | null>, row: number | null, place: number): void {
+  const before = useRef({ row, place });
+  useLayoutEffect(() => {
+    const { current } = before;
+    before.current = { row, place };
+    if (row === null || row !== current.row || place < 0 || current.place < 0) return;
+    if (scroller.current && place !== current.place) scroller.current.scrollTop += (place - current.place) * ROW_HEIGHT;
+  }, [scroller, row, place]);
+}
