@@ -422,7 +422,7 @@ def test_runs_that_are_steered_come_to_rest(numbers, policy, script):
                 assert task.status_version == before[task.node].status_version
 
 
-@settings(steered, max_examples=30)
+@settings(steered, max_examples=200)
 @given(dags(300), policies, st.lists(st.integers(0, 2**20 - 1), max_size=20))
 def test_large_runs_come_to_rest(numbers, policy, script):
     """The same with up to 300 nodes."""
