@@ -4,7 +4,13 @@ import { tabAfter } from "../src/drawer/tabs.ts";
 import type { Details, OutputLine } from "../src/wire/protocol.ts";
 
 const line = (seq: number, text = `line ${seq}`): OutputLine => [seq, 1, "stdout", null, 1000 + seq, text];
-const details = (changes: Partial<Details> = {}): Details => ({ seen: "a", waits: null, lines: [], ...changes });
+const details = (changes: Partial<Details> = {}): Details => ({
+  seen: "a",
+  waits: null,
+  heard: null,
+  lines: [],
+  ...changes,
+});
 
 describe("a dossier", () => {
   it("keeps what an answer leaves out", () => {

@@ -21,7 +21,7 @@ function followed() {
     () => clock.now,
   );
   const answer = async (body: Partial<Details> = {}, error: string | null = null) => {
-    answers.at(-1)?.({ error, results: [], body: { seen: "a", waits: null, lines: [], ...body } });
+    answers.at(-1)?.({ error, results: [], body: { seen: "a", waits: null, heard: null, lines: [], ...body } });
     await Promise.resolve();
   };
   return { follower, link, asked, answer, clock };

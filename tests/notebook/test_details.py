@@ -47,12 +47,22 @@ def test_what_was_seen_is_not_told_again():
         handle.wait(timeout=10)
         first = details_of(controller, handle.id, seen="", after=0)
         again = details_of(controller, handle.id, seen=first["seen"], after=first["lines"][-1][0])
-        assert again == {"seen": first["seen"], "waits": None, "lines": []}
+        assert again == {"seen": first["seen"], "waits": None, "heard": first["heard"], "lines": []}
         handle.retry(force=True)
         handle.wait(timeout=10)
         changed = details_of(controller, handle.id, seen=first["seen"], after=first["lines"][-1][0])
     assert len(changed["attempts"]) == 2
     assert [line[-1] for line in changed["lines"]] == ["hello bad"]
+
+
+def test_a_heartbeat_alone_tells_nothing_again():
+    """A task at work is asked for every second: its past is not sent with every beat."""
+    one = running(1, "a", 1)
+    first = details_of(FakeController([one]), one.task_id, seen="", after=0)
+    beats = FakeController([one._replace(last_heartbeat_at=NOW)])
+    again = details_of(beats, one.task_id, seen=first["seen"], after=0)
+    assert set(again) == {"seen", "waits", "heard", "lines"}
+    assert again["heard"] == round(NOW.timestamp() * 1000)
 
 
 def test_a_queued_task_says_which_limit_is_full(monkeypatch):

@@ -11,7 +11,7 @@ from chongming_task.core.records import Progress
 from chongming_task.core.states import TaskStatus
 from chongming_task.notebook.feed import Feed
 from chongming_task.notebook.inbound import Signal
-from chongming_task.notebook.outlet import Outlet
+from chongming_task.notebook.outlet import MOST_ANSWERS, Outlet
 from tests.notebook.sample_tasks import ended, running, task
 
 
@@ -132,6 +132,23 @@ def test_an_answer_to_a_quiet_view_goes_at_once():
     bench.outlet.answer({"kind": "answer", "id": "1"})
     bench.outlet.tick(bench)
     assert bench.kinds() == ["reset", "answer"]
+
+
+def test_large_answers_do_not_pile_up():
+    """Whoever asks faster than answers can go hears so, for every question; and the beat is kept."""
+    bench = Bench()
+    bench.hello()
+    for number in range(100):
+        bench.outlet.answer({"kind": "answer", "id": str(number), "ok": True, "error": None, "body": {"x": "y" * 1000}})
+    bench.run(20)
+    answers = [message for _, message in bench.sent if message["kind"] == "answer"]
+    assert [answer["id"] for answer in answers] == [str(number) for number in range(100)]
+    assert sum("body" in answer for answer in answers) == MOST_ANSWERS
+    assert {answer["error"] for answer in answers if "body" not in answer} == {
+        "too many answers wait to be sent; ask again"
+    }
+    times = [at for at, _ in bench.sent]
+    assert all(sum(at <= other < at + 1 for other in times) <= 10 for at in times)
 
 
 def test_a_view_that_does_not_answer_pings_is_left_alone_until_it_says_hello():

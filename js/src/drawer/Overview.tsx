@@ -40,7 +40,7 @@ export function factsOf(dossier: Dossier): [string, string, Kind][] {
     [say("queued|since"), time(overview.queued), "short"],
     [say("started"), time(overview.started), "short"],
     [say("ended"), time(overview.ended), "short"],
-    [say("last heard"), time(overview.heard), "short"],
+    [say("last heard"), time(dossier.heard), "short"],
     [say("task"), text(overview.spec), "short"],
     [say("pipeline run"), text(overview.run), "short"],
     [say("node"), text(overview.node), "short"],

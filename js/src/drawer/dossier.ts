@@ -8,6 +8,8 @@ export const LINES_KEPT = 2000;
 export class Dossier {
   seen = "";
   waits: Waits | null = null;
+  /** When its last sign of life came. */
+  heard: number | null = null;
   overview: Record<string, string | number | boolean> = {};
   attempts: Attempt[] = [];
   attemptsCut = 0;
@@ -35,6 +37,7 @@ export class Dossier {
     this.error = null;
     this.seen = details.seen;
     this.waits = details.waits;
+    this.heard = details.heard;
     if (details.overview) this.overview = details.overview;
     if (details.attempts) this.attempts = details.attempts;
     if (details.history) this.takeHistory(details.history);

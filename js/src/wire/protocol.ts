@@ -194,10 +194,11 @@ export interface FailureDetails {
 /** Why a task has not begun: limits that are full, or tasks it comes after. */
 export type Waits = { limits: string[] } | { after: string[]; more: number };
 
-/** What the kernel tells of one task. All but the first three are left out when the view has seen them. */
+/** What the kernel tells of one task. All but the first four are left out when the view has seen them. */
 export interface Details {
   seen: string;
   waits: Waits | null;
+  heard: number | null;
   lines: OutputLine[];
   overview?: Record<string, string | number | boolean>;
   attempts?: Attempt[];

@@ -74,7 +74,8 @@ def details_of(source: TaskReader, task_id: str, *, seen: str, after: int) -> di
     word = blake2s(json.dumps(told).encode(), digest_size=8).hexdigest()
     news = {} if word == seen else told
     lines = source.output(task_id, after=after, limit=LINES_SHOWN)
-    return {"seen": word, "waits": waits_of(source, task_id), "lines": _lines(lines), **news}
+    heard = _ms(task.last_heartbeat_at)  # moves all the time, so it stands beside what the word stands for
+    return {"seen": word, "waits": waits_of(source, task_id), "heard": heard, "lines": _lines(lines), **news}
 
 
 def waits_of(source: TaskReader, task_id: str) -> dict[str, Any] | None:
@@ -119,7 +120,6 @@ def _overview(task: TaskSnapshot) -> dict[str, Any]:
         "queued": _ms(task.queued_at),
         "started": _ms(task.started_at),
         "ended": _ms(task.ended_at),
-        "heard": _ms(task.last_heartbeat_at),
         "inputs": _value(task.inputs),
         "result": _value(task.outcome),
         "overridden": task.overridden or None,

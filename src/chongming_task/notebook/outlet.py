@@ -27,6 +27,7 @@ SLEEP_AFTER = 60.0
 SAVE_INTERVAL = 5.0
 SAVE_INTERVAL_UNHEARD = 2.0  # while the saved table is all that a view can show
 SAVE_WHEN_QUIET = 1.0
+MOST_ANSWERS = 16  # with a body, waiting to be sent
 
 
 class Port(Protocol):
@@ -93,7 +94,13 @@ class Outlet:
             self._reset_wanted = True
 
     def answer(self, message: dict[str, Any]) -> None:
-        """Queues an answer; it goes after the changes known by now."""
+        """Queues an answer; it goes after the changes known by now.
+
+        Large ones do not pile up: whoever asks faster than answers can go is told so instead.
+        """
+        if "body" in message and len(self._answers) >= MOST_ANSWERS:
+            message = {**message, "ok": False, "error": "too many answers wait to be sent; ask again"}
+            del message["body"]
         self._answers.append(message)
 
     def changed(self, now: float) -> None:
