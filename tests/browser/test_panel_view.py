@@ -640,7 +640,7 @@ def test_text_is_readable_in_both_themes(show, theme, artifacts):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [700, 1100])
+@pytest.mark.parametrize("width", [480, 700, 1100])
 def test_nothing_overflows_at_any_width(show, page, theme, width, artifacts):
     """And leaves a picture to look at."""
     page.set_viewport_size({"width": width, "height": 640})
