@@ -50,7 +50,7 @@ def way_of(
     """
     no = refusal(task, verb, force=force)
     if no is not None:
-        return refused(verb, no, task, was=task.status)
+        return refused(no, task)
     if watched:
         return Way.SEND
     held = task.live or task.status in OCCUPIED
@@ -64,17 +64,13 @@ def way_of(
     return _rerun(task, verb, tasks)
 
 
-def refused(verb: Verb, error: TaskError, task: TaskSnapshot, *, was: S) -> Answer:
+def refused(error: TaskError, task: TaskSnapshot) -> Answer:
     """What a refusal means to whoever asked.
 
     Args:
-        verb: What was asked.
         error: What it was refused with.
         task: The record, as it is now.
-        was: Its status before. One that nobody watches may have become cancelled when it was looked at.
     """
-    if verb is Verb.STOP and task.status is S.CANCELLED and was is not S.CANCELLED:
-        return Answer(ExitCode.DONE, "cancelled: its process was gone, and it will not start", task.status)
     return Answer(ExitCode.REFUSED, str(error).replace("force=True", "--force"), task.status)
 
 

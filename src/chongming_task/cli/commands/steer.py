@@ -124,7 +124,7 @@ class _Asking:
             here = _ASK[self._verb](self._controller, task.task_id, self._options, self._said)
         except (InvalidTransition, NotRestartable) as no:
             now = self._controller.get(task.task_id)
-            self._answers[task.task_id] = refused(self._verb, no, now, was=task.status)
+            self._answers[task.task_id] = refused(no, now)
             return
         sent = [command for command in self._store.commands(task.task_id) if command.id not in before]
         mine = [command for command in sent if (command.verb, command.actor) == (self._verb, self._said["actor"])]
