@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -14,6 +15,9 @@ from tests.support.requirements import MISSING, required
 
 def pytest_configure(config: pytest.Config) -> None:
     required()  # a misspelt name is told before the first test
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A job in the background inherits an ignored interrupt, and its children would: tests press Ctrl-C in both.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -41,7 +41,8 @@ class Place:
     def __init__(self, db, folder) -> None:
         self.db = str(db)
         self.folder = folder
-        self.env = {**os.environ, "CHONGMING_TASK_DB": self.db}
+        ours = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        self.env = ours | {"CHONGMING_TASK_DB": self.db}
         for name in ("NO_COLOR", "PYTHONUNBUFFERED"):  # a pipe that breaks within one unbuffered write is not noticed
             self.env.pop(name, None)
 
