@@ -7,14 +7,12 @@ import json
 import os
 import pty
 import re
-import resource
 import select
 import signal
 import struct
 import subprocess
 import sys
 import termios
-import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -275,32 +273,13 @@ def test_a_task_outlives_its_readers(files):
 
 
 @pytest.mark.slow
-def test_ps_over_many_records_is_quick(files):
-    """Whatever is listed: a hundred thousand are there, fifty are shown."""
-    fill(files.db, 100_000)
-    for words in (("ps",), ("ps", "--all"), ("ps", "--status", "queued", "--json")):
-        best = min(processor_seconds(files, *words) for _ in range(3))
-        assert best < 1.0, (words, best)
-
-
-def processor_seconds(place, *words):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert place(*words).returncode == 0
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def test_help_is_quick(files, tmp_path):
-    """With modules compiled, as they are on a user's disk; a busy machine has slow spells."""
-    for name in [
-        name for name in files.env if name.startswith(("COV_", "COVERAGE_")) or name == "PYTHONDONTWRITEBYTECODE"
-    ]:
-        del files.env[name]
-    files.env["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
-    until_then, best = time.monotonic() + PATIENCE, processor_seconds(files, "--help")
-    while best >= 0.15 and time.monotonic() < until_then:
-        best = min(best, processor_seconds(files, "--help"))
-    assert best < 0.15, best
+def test_ps_shows_the_newest_of_many(files):
+    """Whatever is listed: two thousand are there, fifty are shown. What it costs is measured beside the tests."""
+    fill(files.db, 2_000)
+    for words in (("ps",), ("ps", "--all")):
+        lines = files(*words).stdout.splitlines()
+        assert sum("task-" in line for line in lines) == 50
+    assert len(json.loads(files("ps", "--status", "queued", "--json").stdout)["tasks"]) == 50
 
 
 def test_help_loads_no_store_and_no_extra(files):
@@ -310,7 +289,8 @@ def test_help_loads_no_store_and_no_extra(files):
         "heavy = {'sqlite3', 'psycopg', 'asyncio', 'pandas', 'chongming_task.cli.commands'}; "
         "print(sorted(heavy & sys.modules.keys()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    env = {name: value for name, value in files.env.items() if not name.startswith("COV")}  # it loads some itself
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, env=env)
     assert done.stdout.splitlines()[-1] == "[]"
 
 
