@@ -17,7 +17,7 @@ NOTEBOOK = notebooks/quickstart.ipynb
 # Jupyter wants to be told when it runs as root, as it does in a container.
 AS_ROOT = `[ "$$(id -u)" != 0 ] || echo --allow-root`
 
-.PHONY: help install quickstart test check lint format types layers front front-check coverage bench
+.PHONY: help install quickstart test check lint format types layers front front-check coverage bench front-packages
 
 help:
 	@echo "make quickstart   open the quickstart notebook in JupyterLab"
@@ -45,6 +45,8 @@ $(NODE_MODULES): package.json package-lock.json
 	@command -v npm >/dev/null || { echo "Node 20 or newer with npm is needed to work on the notebook views"; exit 1; }
 	npm ci
 	@touch $@
+
+front-packages: $(NODE_MODULES)
 
 # ---- what people run
 
