@@ -116,7 +116,8 @@ def test_a_controller_leaves_its_own_records_alone():
 
 
 def vanish(controller):
-    """As if its process were gone: it is not heard of any more."""
+    """As if its process were gone, once all it has said is stored: it is not heard of any more."""
+    controller.counts()
     controller._link.depart()
 
 

@@ -67,11 +67,13 @@ def controller_on(store: TaskStore, **options: Any) -> Iterator[Controller]:
     """A controller for the time of one command. It says itself what becomes of its tasks, so their log is quiet."""
     log, quiet = logging.getLogger("chongming_task.task"), logging.NullHandler()
     log.addHandler(quiet)
-    controller = Controller(store, **options)
     try:
-        yield controller
+        controller = Controller(store, **options)
+        try:
+            yield controller
+        finally:
+            controller.close(timeout=_CLOSE_SECONDS, close_store=False)
     finally:
-        controller.close(timeout=_CLOSE_SECONDS, close_store=False)
         log.removeHandler(quiet)
 
 
