@@ -94,7 +94,7 @@ def _between(arrays: Mapping[str, Any], start: str, end: str) -> Any:
     begun, ended = (np.asarray(pd.DatetimeIndex(arrays[name]).tz_localize(None)) for name in (start, end))
     span = ended - begun
     if end == "started_at":
-        span[span < np.timedelta64(0)] = np.timedelta64("NaT")
+        span[span < np.timedelta64(0, "us")] = np.timedelta64("NaT", "us")
     return pd.array(span, dtype=Kind.SPAN.value)
 
 
