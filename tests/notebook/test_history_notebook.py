@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
+
+from tests.support.notebooks import NOTEBOOKS, Ran
 
 pytestmark = [pytest.mark.notebook, pytest.mark.plot, pytest.mark.slow, pytest.mark.timeout(120)]
 
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "history.ipynb"
+NOTEBOOK = NOTEBOOKS / "history.ipynb"
 
 # Runs after the last cell, in the same kernel: what the cells left behind, as JSON.
 PROBE = """
@@ -35,24 +34,20 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The notebook after a run in a folder of its own."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(PROBE))
-    folder = tmp_path_factory.mktemp("history")
-    NotebookClient(notebook, timeout=90, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
-    return notebook
+    return Ran(NOTEBOOK, tmp_path_factory.mktemp("history"), PROBE)
 
 
 @pytest.fixture(scope="module")
-def left(ran: Any) -> dict[str, Any]:
+def left(ran: Ran) -> dict[str, Any]:
     """What the cells left in the kernel."""
-    return json.loads("".join(o.text for o in ran.cells[-1].outputs if o.get("name") == "stdout"))
+    return ran.left
 
 
 def test_no_cell_fails_and_none_is_committed_with_outputs(ran):
     """A warning about this machine's SQLite library is no failure."""
-    outputs = [output for cell in ran.cells if cell.cell_type == "code" for output in cell.outputs]
+    outputs = [output for cell in ran.code_cells for output in cell.outputs]
     assert [output for output in outputs if output.output_type == "error"] == []
     told = [output.text for output in outputs if output.get("name") == "stderr"]
     assert all("can corrupt" in text for text in told), told
@@ -62,15 +57,15 @@ def test_no_cell_fails_and_none_is_committed_with_outputs(ran):
 
 def test_ten_questions_are_asked_and_every_cell_answers(ran):
     """Each heading with a number is followed by code that shows something."""
-    questions = [cell.source for cell in ran.cells if cell.cell_type == "markdown" and cell.source.startswith("## ")]
+    questions = [
+        cell.source for cell in ran.notebook.cells if cell.cell_type == "markdown" and cell.source.startswith("## ")
+    ]
     numbered = [question for question in questions if question[3].isdigit()]
     assert len(numbered) == 10
-    first = next(number for number, cell in enumerate(ran.cells) if cell.source == numbered[0])
-    silent = [cell.source for cell in ran.cells[first:] if cell.cell_type == "code" and not cell.outputs]
+    first = next(number for number, cell in enumerate(ran.notebook.cells) if cell.source == numbered[0])
+    silent = [cell.source for cell in ran.notebook.cells[first:] if cell.cell_type == "code" and not cell.outputs]
     assert silent == []
-    pictures = [
-        o for cell in ran.cells if cell.cell_type == "code" for o in cell.outputs if "image/png" in o.get("data", {})
-    ]
+    pictures = [o for cell in ran.code_cells for o in cell.outputs if "image/png" in o.get("data", {})]
     assert len(pictures) == 3
 
 

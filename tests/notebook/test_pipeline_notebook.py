@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
+
+from tests.support.notebooks import NOTEBOOKS, Ran
 
 pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(120)]
 
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "pipeline.ipynb"
+NOTEBOOK = NOTEBOOKS / "pipeline.ipynb"
 
 # Runs after the last cell, in the same kernel: what the cells left behind, as JSON.
 PROBE = """
@@ -36,54 +35,22 @@ print(json.dumps({
 """
 
 
-class Ran:
-    """The executed notebook."""
-
-    def __init__(self, notebook: Any, seconds: float) -> None:
-        self.notebook = notebook
-        self.seconds = seconds
-
-    def outputs(self, part_of_source: str) -> list[Any]:
-        """The outputs of the one code cell whose source holds that text."""
-        found = [c for c in self.notebook.cells if c.cell_type == "code" and part_of_source in c.source]
-        assert len(found) == 1, f"{len(found)} cells hold {part_of_source!r}"
-        return found[0].outputs
-
-    def text(self, part_of_source: str) -> str:
-        """What that cell printed, or the text of its value; Markdown as it is written."""
-        return "\n".join(
-            output.text.strip()
-            if output.output_type == "stream"
-            else output.data.get("text/markdown", output.data["text/plain"])
-            for output in self.outputs(part_of_source)
-        )
-
-
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The notebook after a run in a folder of its own."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(PROBE))
-    folder = tmp_path_factory.mktemp("pipeline")
-    began = time.monotonic()
-    # What ends the kernel lies in `execute`, also when a cell fails.
-    NotebookClient(notebook, timeout=90, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
-    return Ran(notebook, time.monotonic() - began)
+    return Ran(NOTEBOOK, tmp_path_factory.mktemp("pipeline"), PROBE)
 
 
 @pytest.fixture(scope="module")
 def left(ran: Ran) -> dict[str, Any]:
     """What the cells left in the kernel."""
-    return json.loads(ran.text("json.dumps"))
+    return ran.left
 
 
 def test_it_takes_less_than_a_minute(ran):
     """And no cell failed or wrote to stderr."""
     assert ran.seconds < 60
-    outputs = [output for cell in ran.notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
-    counts = [cell.execution_count for cell in ran.notebook.cells if cell.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1))
+    ran.went_well()
 
 
 def test_the_graph_is_drawn_twice(ran, left):
