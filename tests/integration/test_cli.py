@@ -228,6 +228,60 @@ def test_logs_follow_until_the_end(shell, worker, tmp_path):
     assert shell.out.splitlines() == ["on the way 重明", "WARNING no ␛[31mgate␛[0m yet"]
 
 
+@pytest.mark.parametrize(
+    ("tail", "shown"), [("", ["1", "2", "5"]), ("--tail 0", []), ("--tail 1", ["5"]), ("--tail 9", ["1", "2", "5"])]
+)
+def test_logs_follow_after_what_the_tail_leaves_out(shell, store, tail, shown):
+    """No lines of before with 0, and all of them without a tail."""
+    task, at = put(store), datetime.now(UTC)
+    store.append_output([OutputLine(task.task_id, 1, seq, "stdout", str(seq), at) for seq in (1, 2, 5)])
+    assert shell("logs -f load", tail) == Code.DONE
+    assert [line for line in shell.out.splitlines() if "left out" not in line] == shown
+
+
+def test_logs_with_tail_0_still_follow(shell, store, worker, tmp_path, monkeypatch):
+    """What comes is shown; only what was there is not."""
+    gate = tmp_path / "gate"
+    handle = worker.submit(travel, str(gate))
+    handle.wait_for("running", timeout=PATIENCE)
+    before, late = (OutputLine(handle.id, 1, seq, "stdout", str(seq), datetime.now(UTC)) for seq in (100, 101))
+    store.append_output([before])
+    wait = SqliteTaskStore.wait_for_change
+
+    def write_meanwhile(self, timeout, *mark):
+        if self is not store and timeout and not gate.exists():  # it has looked, and found nothing new
+            store.append_output([late])
+            gate.touch()
+        return wait(self, timeout, *mark)
+
+    monkeypatch.setattr(SqliteTaskStore, "wait_for_change", write_meanwhile)
+    assert shell("logs -f --tail 0", handle.id) == Code.DONE
+    assert shell.out.splitlines() == ["101"]
+
+
+def test_logs_follow_reads_each_line_once(shell, store, monkeypatch):
+    """And asks who watches only when no line came: a long log is not read to be thrown away."""
+    task, at = put(store), datetime.now(UTC)
+    store.append_output([OutputLine(task.task_id, 1, seq, "stdout", str(seq), at) for seq in (1, 2)])
+    read, asked = [], []
+    output, leases = SqliteTaskStore.output, SqliteTaskStore.owner_leases
+
+    def counted(self, *args, **kwargs):
+        found = output(self, *args, **kwargs)
+        read.append(len(found))
+        return found
+
+    def noted(self):
+        asked.append(len(read))
+        return leases(self)
+
+    monkeypatch.setattr(SqliteTaskStore, "output", counted)
+    monkeypatch.setattr(SqliteTaskStore, "owner_leases", noted)
+    assert shell("logs -f load") == Code.DONE
+    assert sum(read) == 2
+    assert 1 not in asked  # after the look that found them
+
+
 def test_logs_do_not_follow_what_nobody_watches(shell, store):
     """They would follow for ever."""
     put(store, status=S.RUNNING)

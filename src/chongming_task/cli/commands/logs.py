@@ -30,12 +30,16 @@ def logs(options: Namespace, console: Console) -> int:
     """Show a record's lines."""
     with reading(options, console) as store:
         task = find(store, options.id)
-        lines = store.output(task.task_id, limit=options.tail)
-        if not options.follow:
-            _show_all(lines, options, console)
-            return ExitCode.DONE
-        first = lines[0].seq - 1 if lines and options.tail is not None else 0
-        return _follow(store, task, first, options, console)
+        if options.follow:
+            return _follow(store, task, _before(store, task.task_id, options.tail), options, console)
+        _show_all(store.output(task.task_id, limit=options.tail), options, console)
+    return ExitCode.DONE
+
+
+def _before(store: TaskStore, task_id: str, tail: int | None) -> int:
+    """The last line that is not to be shown, where only the newest ``tail`` of those written so far are."""
+    lines = [] if tail is None else store.output(task_id, limit=max(tail, 1))
+    return lines[0].seq - (tail != 0) if lines else 0
 
 
 def _follow(store: TaskStore, task: TaskSnapshot, after: int, options: Namespace, console: Console) -> int:
@@ -49,7 +53,7 @@ def _follow(store: TaskStore, task: TaskSnapshot, after: int, options: Namespace
         if ended and not lines:
             return ExitCode.DONE
         ended = current is None or current.is_terminal
-        if current is not None and Watching(store).of(current) is False and not lines:
+        if not lines and current is not None and Watching(store).of(current) is False:
             console.error("nobody watches this task any more: its process is gone, see reconcile")
             return ExitCode.LOST
         if not lines:
