@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chongming_task.cli.exit_codes import ExitCode
 from chongming_task.core.records import Command, TaskSnapshot
-from chongming_task.core.states import OCCUPIED, Outcome, TaskStatus, Verb, rule_for
+from chongming_task.core.states import Outcome, TaskStatus, Verb, rule_for
 from chongming_task.core.verbs import refusal
 from chongming_task.errors import TaskError
 
@@ -53,10 +53,9 @@ def way_of(
         return refused(no, task)
     if watched:
         return Way.SEND
-    held = task.live or task.status in OCCUPIED
-    if rule_for(task.status, task.live, verb).outcome is Outcome.NOOP and not held:
+    if rule_for(task.status, task.live, verb).outcome is Outcome.NOOP and not task.holds_worker:
         return Answer(ExitCode.DONE, "nothing to do", task.status)
-    if held or verb not in (*_RERUNS, Verb.PAUSE):
+    if task.holds_worker or verb not in (*_RERUNS, Verb.PAUSE):
         return Way.APPLY  # one that held a worker becomes lost first, whatever is asked
     if verb is Verb.PAUSE:
         said = "nobody watches it, so nothing would hold it; chongming-task reconcile tells what it has become"
@@ -122,7 +121,7 @@ def reached(verb: Verb, task: TaskSnapshot) -> Answer | None:
     return Answer(ExitCode.DONE, status.value, status)
 
 
-def late_answer(verb: Verb, command: Command | None, task: TaskSnapshot, *, watched: bool) -> Answer:
+def late_answer(command: Command | None, task: TaskSnapshot, *, watched: bool) -> Answer:
     """What to say when the time is up."""
     if not watched and not task.is_terminal:
         said = "asked, but its process is gone; see chongming-task reconcile"

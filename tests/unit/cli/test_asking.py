@@ -100,9 +100,9 @@ def test_an_answer_is_what_the_owner_says_and_what_came_true(verb, outcome, task
 
 def test_when_the_time_is_up_it_says_how_things_stand():
     """Always 5; with what to do."""
-    gone = late_answer(Verb.STOP, command(), record(), watched=False)
+    gone = late_answer(command(), record(), watched=False)
     assert "reconcile" in gone.message
-    assert "not answered" in late_answer(Verb.STOP, command(), record(), watched=True).message
-    slow = late_answer(Verb.STOP, command({"ok": True}), record(S.STOPPING), watched=True)
+    assert "not answered" in late_answer(command(), record(), watched=True).message
+    slow = late_answer(command({"ok": True}), record(S.STOPPING), watched=True)
     assert "stopping" in slow.message
     assert {gone.code, slow.code} == {ExitCode.UNCONFIRMED}

@@ -137,7 +137,7 @@ class _Asking:
 
     def _here(self, task_id: str) -> Answer:
         task = self._controller.get(task_id)
-        return reached(self._verb, task) or late_answer(self._verb, None, task, watched=True)
+        return reached(self._verb, task) or late_answer(None, task, watched=True)
 
     def _wait(self) -> None:
         """Wait for the answers of those that were sent, as long as the caller is patient."""
@@ -153,7 +153,7 @@ class _Asking:
         watching = Watching(self._store)
         for task_id in self._sent:
             command, task = self._store.command(self._sent[task_id].id), self._controller.get(task_id)
-            self._answers[task_id] = late_answer(self._verb, command, task, watched=watching.owner_lives(task))
+            self._answers[task_id] = late_answer(command, task, watched=watching.owner_lives(task))
 
     def _look(self, task_id: str) -> None:
         command, task = self._store.command(self._sent[task_id].id), self._store.get(task_id)
