@@ -452,6 +452,20 @@ def test_retry_runs_it_here_when_its_module_is_named(shell, store, tmp_path):
     assert shell.document("status travel")["task"]["result"] == "attempt 2"
 
 
+def test_what_runs_here_is_shown_from_its_own_last_line(shell, store, tmp_path):
+    """Whatever had been written of another, which is refused."""
+    gate = tmp_path / "gate"
+    gate.touch()
+    runs = put(store, "travel", status=S.FAILED, inputs={"args": [str(gate)], "kwargs": {}}, executor="thread")
+    broken = put(store, "travel", status=S.FAILED, inputs={"args": 3, "kwargs": {}}, executor="thread")
+    store.append_output([OutputLine(runs.task_id, 1, 1, "stdout", "long ago", datetime.now(UTC))])
+    assert shell("retry", runs.task_id, broken.task_id, "--tasks cli_tasks") == Code.REFUSED
+    assert "its stored inputs are no arguments" in shell.out
+    assert "on the way" in shell.out
+    assert "long ago" not in shell.out
+    assert store.get(runs.task_id).status is S.SUCCEEDED
+
+
 # tending
 
 

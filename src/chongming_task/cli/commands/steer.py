@@ -49,8 +49,7 @@ def steer(options: Namespace, console: Console) -> int:
     with writing(options, console) as store:
         found = {task.task_id: task for task in (find(store, word) for word in options.ids)}
         with controller_on(store, capture=tasks is not None, echo=False) as controller:
-            for task in (tasks or {}).values():
-                controller.register(task)
+            controller.register_all(*(tasks or {}).values())
             answers = _Asking(controller, store, tasks, options, console).ask(list(found.values()))
     results = [_result(options.verb, found[task_id], answer) for task_id, answer in answers.items()]
     if console.json:
@@ -83,8 +82,7 @@ class _Asking:
         self._said = {"reason": options.reason, "actor": actor()}
         self._answers: dict[str, Answer] = {}
         self._sent: dict[str, Command] = {}
-        self._running: list[str] = []
-        self._written = 0  # lines of the last of these, before it ran here
+        self._running: dict[str, int] = {}  # what runs here, and the newest line it had written before
 
     def ask(self, tasks: Sequence[TaskSnapshot]) -> dict[str, Answer]:
         """The answers, by the ids of the records."""
@@ -100,11 +98,11 @@ class _Asking:
         with Interrupts() as interrupts:
             ended = follow(
                 self._controller,
-                self._running,
+                list(self._running),
                 self._console,
                 interrupts=interrupts,
                 grace_seconds=_GRACE_SECONDS,
-                after=self._written,
+                after=max(self._running.values()),  # it counts for a single one only
             )
             for task in ended:
                 code = code_of(task, interrupted=interrupts.count > 0)
@@ -116,9 +114,7 @@ class _Asking:
         if isinstance(way, Answer):
             self._answers[task.task_id] = way
             return
-        if way is Way.RUN:
-            newest = self._store.output(task.task_id, limit=1)
-            self._written = newest[-1].seq if newest else 0
+        newest = self._store.output(task.task_id, limit=1) if way is Way.RUN else []
         before = {command.id for command in self._store.commands(task.task_id)}
         try:
             here = _ASK[self._verb](self._controller, task.task_id, self._options, self._said)
@@ -131,7 +127,7 @@ class _Asking:
         if mine and not here:
             self._sent[task.task_id] = mine[-1]
         elif way is Way.RUN:
-            self._running.append(task.task_id)
+            self._running[task.task_id] = newest[-1].seq if newest else 0
         else:
             self._answers[task.task_id] = self._here(task.task_id)
 
