@@ -22,6 +22,7 @@ pytestmark = pytest.mark.browser
 
 STATIC = Path(__file__).parents[2] / "src" / "chongming_task" / "notebook" / "static"
 S = TaskStatus
+SIGNALS = ["hello", "resync", "pong", "details", "waits"]  # what a view says and asks on its own, without a click
 
 
 class Panel:
@@ -69,13 +70,18 @@ class Panel:
         return self.row(name).get_by_test_id(f"cmt-act-{verb}")
 
     def requests(self) -> list[dict[str, Any]]:
-        """The verbs that were sent, without the view's own signals and questions."""
-        return [m for m in self.view.sent() if "args" in m]
+        """What was sent for a click or a key: everything but the view's own signals and questions."""
+        return [m for m in self.view.sent() if m["verb"] not in SIGNALS]
+
+    def wait_requests(self, count: int) -> list[dict[str, Any]]:
+        """All of them, when there are so many."""
+        enough = "([signals, count]) => window.sent.filter(m => !signals.includes(m.verb)).length >= count"
+        self.page.wait_for_function(enough, arg=[SIGNALS, count])
+        return self.requests()
 
     def wait_request(self) -> dict[str, Any]:
-        """The first verb, when it has been sent."""
-        self.page.wait_for_function("window.sent.some(m => m.args)")
-        return self.requests()[0]
+        """The first of them, when it has been sent."""
+        return self.wait_requests(1)[0]
 
     def answer(self, request: dict[str, Any], refused: dict[str, str] | None = None) -> None:
         """Answers a request; `refused` gives reasons by task id."""
@@ -176,8 +182,7 @@ def test_a_change_of_mind_is_sent_before_the_first_word_is_answered(show):
     panel.act("parse json/", "pause").click()
     request = panel.wait_request()
     panel.act("parse json/", "stop").click()
-    panel.page.wait_for_function("window.sent.filter(m => m.args).length === 2")
-    assert [sent["verb"] for sent in panel.requests()] == ["pause", "stop"]
+    assert [sent["verb"] for sent in panel.wait_requests(2)] == ["pause", "stop"]
     panel.answer(request)  # the second still waits, and is shown to
     panel.row("parse json/").get_by_text("waiting for the kernel").wait_for()
 
@@ -224,8 +229,8 @@ def test_a_retry_past_the_last_try_is_forced_and_a_second_copy_is_asked_for(show
     question.wait_for(state="detached")
     panel.act("parse idle/", "retry").click()
     panel.text("cmt-confirm").click()
-    panel.page.wait_for_function("window.sent.filter(m => m.args).length === 2")
-    assert panel.requests()[1]["args"] == {"force": True}
+    _, second = panel.wait_requests(2)
+    assert second["args"] == {"force": True}
 
 
 def test_a_stop_without_grace_is_asked_first(show):
@@ -572,13 +577,17 @@ def test_a_busy_table_does_not_lose_focus_or_scroll(show):
     assert panel.page.locator(".cmt-body").evaluate("body => body.scrollTop") == 1400
 
 
-def test_a_closed_view_cleans_up(show):
-    """Its elements, its timers and its listeners."""
+def test_a_closed_view_cleans_up(show, page):
+    """Its elements, its timers and its listeners: it answers nothing and asks for nothing any more."""
+    page.clock.install()
     panel = show()
     panel.view.close()
     assert panel.page.locator("#view *").count() == 0
+    sent = panel.view.sent()
+    assert {m["verb"] for m in sent} - {"waits"} == {"hello"}
     panel.view.deliver({"kind": "ping"})
-    assert [m["verb"] for m in panel.view.sent() if m["verb"] != "waits"] == ["hello"]
+    page.clock.run_for(60_000)  # an open view asks again what tasks wait for, and whether the kernel is still there
+    assert panel.view.sent() == sent
 
 
 CONTRAST = """() => {
