@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 BUDGET_MILLISECONDS = 80
-PATIENCE_SECONDS = 40  # a shared processor has slow spells of some seconds, and the cost is what it is outside of them
+PATIENCE_SECONDS = 10  # a shared processor has slow spells of some seconds, and the cost is what it is outside of them
 
 PROBE = """
 import json, sys, time
