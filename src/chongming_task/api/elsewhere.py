@@ -16,6 +16,7 @@ from chongming_task.api.submission import Submissions
 from chongming_task.core.commands import command_of, refused, trigger_of
 from chongming_task.core.policies import TaskPolicy
 from chongming_task.core.ports import Write
+from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import Command, TaskSnapshot
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Forced, Orphaned
@@ -156,8 +157,7 @@ class Elsewhere:
     def bury(self) -> None:
         """Answer what was asked of controllers that are gone, and forget them."""
         store, now = self._link.store, self._link.engine.clock.now()
-        living = self.watchers().living
-        gone = {lease.owner for lease in store.owner_leases()} - living.keys()
+        gone = self.watchers().gone
         for owner in gone:
             store.release_commands(owner)
         answer = refused(TaskError("the process that watched this record is gone, and has not heard this; ask again"))
@@ -171,10 +171,16 @@ class Elsewhere:
     def live(self, task: TaskSnapshot) -> LiveTask:
         """A stored record for the engine; with what to run, where that is known here."""
         try:
-            newest = self._link.store.output(task.task_id, limit=1)
-            return self._submissions.revive(task, seq=newest[-1].seq if newest else 0)
+            found = self._submissions.revive(task)
         except NotRestartable as why:
-            return LiveTask(task, NoWork(str(why)), TaskPolicy(), stored_version=task.status_version)
+            found = LiveTask(task, NoWork(str(why)), TaskPolicy(), stored_version=task.status_version)
+        found.output_seq = self.lines_written(task.task_id)
+        return found
+
+    def lines_written(self, task_id: str) -> int:
+        """How many lines a record has written so far, whoever ran it; new ones are counted from there."""
+        newest = self._link.store.output(task_id, limit=1)
+        return newest[-1].seq if newest else 0
 
     def equip(self, live: LiveTask) -> None:
         """Look again for what to run of a record that came here without: its task may be registered by now.
@@ -191,10 +197,11 @@ class Elsewhere:
         Raises:
             StoreError: When the store cannot be asked.
         """
-        for task_id, live in list(self._link.engine.index.elsewhere.items()):
-            task = self._link.store.get(task_id)
-            if task is not None and task != live.snapshot:
-                self._link.engine.transfers.show(live, task)
+        away = dict(list(self._link.engine.index.elsewhere.items()))
+        if away:
+            for task in self._link.store.query(TaskQuery(task_ids=frozenset(away))):
+                if task != away[task.task_id].snapshot:
+                    self._link.engine.transfers.show(away[task.task_id], task)
 
     def take(self, command: Command) -> None:
         """Carry out what another process asks."""

@@ -11,7 +11,7 @@ from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, OutputLine, TaskSnapshot, Transition
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import OPEN, TaskStatus
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.ready_queue import Limit, ReadyQueue
 
@@ -72,7 +72,7 @@ class Queries:
     def bucket_counts(self) -> dict[int, int]:
         """How many records that have not ended are in each bucket; buckets without any are left out."""
         self._link.sync()
-        open_ones = self._link.store.query(TaskQuery(status=frozenset(TaskStatus) - TERMINAL))
+        open_ones = self._link.store.query(TaskQuery(status=OPEN))
         return dict(sorted(Counter(task.bucket for task in open_ones if task.bucket is not None).items()))
 
     def prune(self, *, keep_terminal: int) -> int:

@@ -14,7 +14,7 @@ from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.link import EngineLink
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus, Verb
+from chongming_task.core.states import OPEN, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.live import NoWork
@@ -22,7 +22,6 @@ from chongming_task.runtime.live import NoWork
 __all__ = ["BucketAudit", "ReconcileReport", "Recovery"]
 
 S = TaskStatus
-_OPEN = frozenset(TaskStatus) - TERMINAL
 OnOrphan = Literal["mark", "requeue"]
 
 
@@ -126,7 +125,7 @@ class Recovery:
 
     def _sorted(self) -> tuple[list[TaskSnapshot], list[str]]:
         """The records nobody watches, and the ids of the others."""
-        open_ones = self._link.store.query(TaskQuery(status=_OPEN))
+        open_ones = self._link.store.query(TaskQuery(status=OPEN))
         watchers, mine, owned = self._elsewhere.watchers(), self._link.engine.tasks, self._buckets.owned
         orphans: list[TaskSnapshot] = []
         watched: list[str] = []
@@ -172,7 +171,7 @@ class Recovery:
                 takers.setdefault(bucket, []).append(owner)
         waiting = Counter(
             task.bucket
-            for task in self._link.store.query(TaskQuery(status=_OPEN))
+            for task in self._link.store.query(TaskQuery(status=OPEN))
             if task.bucket is not None and not takers.get(task.bucket, True)
         )
         return BucketAudit(

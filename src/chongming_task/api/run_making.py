@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chongming_task.api.pipeline import Pipeline
     from chongming_task.api.values import ResultValues
 
-__all__ = ["RunMaker"]
+__all__ = ["RunMaker", "as_stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class RunMaker:
                 live = self.submissions.make(each.target, each.args, each.kwargs, _named(each.options, name), member)
         except (ConfigurationError, UnknownTask) as wrong:
             raise type(wrong)(f"node {name!r}: {wrong}") from wrong.__cause__
-        return _as_stored(live, held.get(name))
+        return as_stored(live, held.get(name))
 
     def _plan(self, each: Declared, upstream: tuple[int, ...], base: Membership) -> NodePlan:
         if each.fan is None:
@@ -134,7 +134,7 @@ def _tasks_of(name: str, held: Mapping[str, TaskSnapshot]) -> list[LiveTask]:
     return found
 
 
-def _as_stored(live: LiveTask, task: TaskSnapshot | None) -> LiveTask:
+def as_stored(live: LiveTask, task: TaskSnapshot | None) -> LiveTask:
     """A node as its record in the store says."""
     if task is not None:
         live.snapshot = live.draft = task

@@ -145,7 +145,7 @@ class Submissions:
             self.registry.remember(spec)
         return live
 
-    def revive(self, snapshot: TaskSnapshot, *, seq: int = 0) -> LiveTask:
+    def revive(self, snapshot: TaskSnapshot) -> LiveTask:
         """The stored record of a restartable task, as one that this process can run.
 
         Its task is the registered one of the same name; nothing is imported or unpickled. Of what the submission said,
@@ -153,7 +153,6 @@ class Submissions:
 
         Args:
             snapshot: The record, as the store holds it.
-            seq: How many lines of output it has written so far.
 
         Raises:
             NotRestartable: When it cannot be run here: why, and what to do.
@@ -174,7 +173,7 @@ class Submissions:
             said = f"{snapshot.name} ({snapshot.task_id}) cannot be run again here: {wrong}"
             raise NotRestartable(said) from wrong.__cause__
         live = self._live(snapshot, work, policy, _hooks_of(spec))
-        live.stored_version, live.output_seq = snapshot.status_version, seq
+        live.stored_version = snapshot.status_version
         return live
 
     def _registered(self, name: str | None) -> TaskSpec:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import BROKEN, TERMINAL, TaskStatus
 
 __all__ = ["Decision", "JoinMode", "RunGraph", "Tally", "Verdict", "decide", "find_cycle", "heights"]
 
 S = TaskStatus
-BAD = frozenset({S.FAILED, S.LOST, S.STOPPED, S.CANCELLED})
+BAD = BROKEN | {S.STOPPED, S.CANCELLED}
 """How a node can end so that what relies on it cannot start."""
 
 

@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 __all__ = [
+    "BROKEN",
     "OCCUPIED",
+    "OPEN",
     "REVIVABLE",
     "REVIVALS",
     "TERMINAL",
@@ -99,6 +101,12 @@ TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = _edges(
 )
 
 TERMINAL: frozenset[TaskStatus] = frozenset(s for s in S if not TRANSITIONS[s])
+
+OPEN: frozenset[TaskStatus] = frozenset(S) - TERMINAL
+"""States of records that have not ended."""
+
+BROKEN: frozenset[TaskStatus] = frozenset({S.FAILED, S.LOST})
+"""How a record can end that somebody should look at."""
 
 REVIVABLE: frozenset[TaskStatus] = frozenset({S.FAILED, S.STOPPED, S.CANCELLED, S.LOST})
 """Terminal states that ``retry`` leads out of."""

@@ -10,13 +10,12 @@ from chongming_task.core.ports import Row
 from chongming_task.core.query import pipeline_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import AggregationPolicy, Standing, fold
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import BROKEN, TERMINAL, TaskStatus
 from chongming_task.stores.codec import task_from
 
 __all__ = ["FIELDS", "run_rows"]
 
 S = TaskStatus
-_BROKEN = frozenset({S.FAILED, S.LOST})
 
 FIELDS = (
     "pipeline_run_id",
@@ -59,7 +58,7 @@ def _row(run_id: str, rows: Sequence[Row]) -> Sequence[Any]:
     tasks = [task_from(row) for row in rows]
     standing = _standing(tasks)
     status = fold(AggregationPolicy.all_settled, standing)
-    broken = [task for task in tasks if task.status in _BROKEN]
+    broken = [task for task in tasks if task.status in BROKEN]
     first = min(broken, key=lambda task: (task.ended_at or task.created_at, task.task_id), default=None)
     ended = sum(standing.counts.get(each, 0) for each in TERMINAL)
     good, bad = standing.counts.get(S.SUCCEEDED, 0), len(broken)
@@ -96,5 +95,5 @@ def _standing(tasks: Sequence[TaskSnapshot]) -> Standing:
         sum(task.status in TERMINAL for task in sinks),
         paused=counts[S.PAUSED] > 0,
         asked=next((task.requested_action for task in tasks if task.status is S.STOPPING), None),
-        failed=any(counts[status] for status in _BROKEN),
+        failed=any(counts[status] for status in BROKEN),
     )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from chongming_task.core.failures import Failure
 from chongming_task.core.records import Progress, TaskSnapshot
-from chongming_task.core.states import TERMINAL, VERB_TABLE, Outcome, TaskStatus, Verb, situation_index
+from chongming_task.core.states import BROKEN, TERMINAL, VERB_TABLE, Outcome, TaskStatus, Verb, situation_index
 
 __all__ = [
     "DEFAULT_ROW",
@@ -180,7 +180,6 @@ def _block(whole: bool, fields: int, members: Sequence[tuple[int, Row]]) -> dict
 # ---- situations: the verb table as the browser gets it
 
 _LETTERS: Mapping[Outcome, str] = {Outcome.ACT: "a", Outcome.NOOP: "n", Outcome.REFUSED: "r"}
-_BAD = frozenset({TaskStatus.FAILED, TaskStatus.LOST})
 _AT_WORK = frozenset({TaskStatus.STARTING, TaskStatus.RUNNING, TaskStatus.PAUSING, TaskStatus.STOPPING})
 
 
@@ -188,7 +187,7 @@ def _rank(status: TaskStatus, in_place: bool | None) -> int:
     """Its place in the default order: active, then failed and lost, then waiting, then ended."""
     if status in _AT_WORK or in_place:
         return 0
-    if status in _BAD:
+    if status in BROKEN:
         return 1
     return 3 if status in TERMINAL else 2
 

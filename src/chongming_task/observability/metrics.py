@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chongming_task.core.events import AttemptEnded, AttemptStarted, Event, TaskCreated, TaskStatusChanged
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.states import OCCUPIED, TERMINAL, TaskStatus
+from chongming_task.core.states import OCCUPIED, OPEN, TERMINAL, TaskStatus
 from chongming_task.core.telemetry import NO_TAGS, MetricsSink, Tags
 from chongming_task.observability.listener import Listener, Subscribe
 
@@ -21,7 +21,6 @@ __all__ = ["METRICS", "Metric", "MetricsRecorder"]
 
 S = TaskStatus
 _HOLDS_ATTEMPT = OCCUPIED | {S.PAUSED}
-_OPEN = frozenset(S) - TERMINAL
 _logger = logging.getLogger("chongming_task.metrics")
 
 
@@ -143,7 +142,7 @@ class MetricsRecorder:
     def _zero(self) -> None:
         """What is not there yet is 0 and not unknown."""
         self._gauge("chongming_abandoned_threads", 0, controller=self._controller)
-        self._stale |= _OPEN
+        self._stale |= OPEN
         self._catch_up()
 
     def _heard(self, event: Event) -> None:
@@ -202,7 +201,7 @@ class MetricsRecorder:
             del self._open[event.task_id]
 
     def _count(self, status: TaskStatus, change: int) -> None:
-        if status in _OPEN:
+        if status in OPEN:
             self._counts[status] += change
             self._stale.add(status)
 

@@ -22,7 +22,7 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from chongming_task.runtime.context import TaskContext, running_context
-from chongming_task.runtime.task_log import text_of
+from chongming_task.runtime.task_log import fields_of, text_of
 
 __all__ = ["begin_attempt", "end_attempt", "start", "stop"]
 
@@ -244,7 +244,7 @@ def _call_handlers(logger: logging.Logger, record: logging.LogRecord) -> None:
     to the handlers."""
     task = running_context.get()
     if task is not None:
-        for name, value in task._log_fields.items():
+        for name, value in fields_of(task).items():
             record.__dict__.setdefault(name, value)
     context = _writing()
     if context is None:

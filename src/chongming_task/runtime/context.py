@@ -13,7 +13,7 @@ from chongming_task.core.ports import Emitted
 from chongming_task.core.text import NAME_LIMIT, clean
 from chongming_task.errors import ConfigurationError, UnknownInput
 from chongming_task.runtime.output import OutputSink
-from chongming_task.runtime.task_log import TaskLog
+from chongming_task.runtime.task_log import TaskLog, fields_of
 
 if TYPE_CHECKING:
     from chongming_task.core.ports import AttemptRequest, Deliver
@@ -113,7 +113,7 @@ class TaskContext:
         not know are added to the message: ``ctx.log.info("loaded", rows=3)``.
         """
         if self._log is None:
-            self._log = TaskLog(self._log_fields, self._log_unheard)
+            self._log = TaskLog(fields_of(self), self._log_unheard)
         return self._log
 
     @property
@@ -280,16 +280,6 @@ class TaskContext:
             report(done, None, None, None)
 
     # for what writes the task's output
-
-    @property
-    def _log_fields(self) -> dict[str, Any]:
-        """What log records made in the task carry."""
-        return {
-            "task_id": self.task_id,
-            "task_name": self.name,
-            "attempt": self.attempt,
-            "pipeline_run_id": self.pipeline_run_id,
-        }
 
     def _write_first(self, stream: str, text: str, level: int | None = None) -> int:
         """Open the output and write to it: few tasks write, so few have one."""

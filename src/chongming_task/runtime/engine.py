@@ -20,7 +20,7 @@ from chongming_task.core.ports import (
 )
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.rules import Step, step
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import BROKEN, TERMINAL, TaskStatus
 from chongming_task.core.triggers import Dispatched, Now, Timer, Trigger
 from chongming_task.errors import (
     ConcurrencyConflict,
@@ -43,7 +43,6 @@ from chongming_task.runtime.supervisor import Supervisor
 from chongming_task.runtime.task_log import fields_of
 from chongming_task.runtime.timers import Timers
 from chongming_task.runtime.transfers import Transfers
-from chongming_task.runtime.unhappy import UNHAPPY
 
 if TYPE_CHECKING:
     from chongming_task.runtime.pipelines import Pipelines
@@ -320,10 +319,10 @@ class Engine:
         self._follow(live, before, made)
         if (narrator := self.bus.narrator) is not None:
             self.outbox.events += narrator.moved(before, made)
-        self.tell_run(live, before.status)
+        self._tell_run(live, before.status)
         return made.acted
 
-    def tell_run(self, live: LiveTask, before: TaskStatus) -> None:
+    def _tell_run(self, live: LiveTask, before: TaskStatus) -> None:
         """Let the pipeline run of a record know that its status has moved."""
         if live.member is not None and live.draft.status is not before:
             assert self.pipelines is not None
@@ -349,7 +348,7 @@ class Engine:
             self.supervisor.keep_time(live, old, new)
         if new in TERMINAL or old in TERMINAL:
             self.index.follow(live)
-        if new in UNHAPPY and old is not new and not after.overridden:  # who sets it by hand knows
+        if new in BROKEN and old is not new and not after.overridden:  # who sets it by hand knows
             self.outbox.unhappy.append(after)
 
     def try_again(self) -> float | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.core.graph import RunGraph
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus, Standing, fold, is_blocked
-from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus
+from chongming_task.core.states import BROKEN, TERMINAL, RequestedAction, TaskStatus
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.fan import Fan
 from chongming_task.runtime.live import LiveTask, Work
@@ -24,12 +24,11 @@ from chongming_task.runtime.upstream import Gathered, Upstream
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
 
-__all__ = ["ACTOR", "FAILURES", "LiveRun", "RunWaiter"]
+__all__ = ["ACTOR", "LiveRun", "RunWaiter"]
 
 S = TaskStatus
 ACTOR = "pipeline"
 """Who acts where a run does."""
-FAILURES = frozenset({S.FAILED, S.LOST})
 
 
 @dataclass(slots=True, eq=False)
@@ -158,9 +157,9 @@ class LiveRun:
     def first_failure(self) -> LiveTask | None:
         """The first record that is published to have failed or to be lost, and still is. From any thread."""
         failed = self.failed
-        if failed is not None and failed.snapshot.status in FAILURES:
+        if failed is not None and failed.snapshot.status in BROKEN:
             return failed
-        found = [(live.snapshot.ended_at, live) for live in self.members() if live.snapshot.status in FAILURES]
+        found = [(live.snapshot.ended_at, live) for live in self.members() if live.snapshot.status in BROKEN]
         return min(found, key=lambda each: (each[0] is None, each[0]), default=(None, None))[1]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chongming_task.core.effects import Effect
@@ -42,7 +42,7 @@ class Outbox:
         supervisor: Does.
         clock: Time.
         timers: The engine's timers.
-        fence: Lets go of a record that turns out to be somebody else's, and gives it back as it is stored.
+        fence: Lets go of records that turn out to be somebody else's, and gives them back as they are stored.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Outbox:
         clock: Clock,
         timers: Timers[tuple[str, Timer]],
         *,
-        fence: Callable[[str], LiveTask | None],
+        fence: Callable[[Collection[str]], list[LiveTask]],
     ) -> None:
         self.events: list[Event] = []
         self.effects: list[tuple[LiveTask, int, Effect]] = []  # with the attempt they are meant for
@@ -117,7 +117,7 @@ class Outbox:
         effects: list[tuple[LiveTask, int, Effect]],
     ) -> tuple[list[LiveTask], list[Event], list[tuple[LiveTask, int, Effect]]]:
         """Let go of records that are somebody else's: nothing of ours about them is told or done, for it is not so."""
-        let_go = [live for task_id in fenced if (live := self._fence(task_id)) is not None]
+        let_go = self._fence(fenced.keys())
         self.unhappy = [task for task in self.unhappy if task.task_id not in fenced]
         return (
             [*changed, *(live for live in let_go if not live.changed)],

@@ -47,6 +47,7 @@ class Watchers:
     def __init__(self, leases: Iterable[OwnerLease], now: datetime, lease_seconds: float = LEASE_SECONDS) -> None:
         known = {lease.owner: lease for lease in leases}
         self.living = {owner: lease for owner, lease in known.items() if _lives(lease, now)}
+        self.gone = known.keys() - self.living.keys()  # of these nobody lives
         self._known = known.keys()
         self._long_ago = now - timedelta(seconds=lease_seconds)
 

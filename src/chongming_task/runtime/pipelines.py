@@ -17,10 +17,10 @@ from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.graph import Decision, Verdict
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import blocked_by, doom_of
-from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus, Verb
+from chongming_task.core.states import BROKEN, TERMINAL, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Orphaned, Resolved, Trigger
 from chongming_task.runtime.live import LiveTask
-from chongming_task.runtime.live_run import ACTOR, FAILURES, LiveRun
+from chongming_task.runtime.live_run import ACTOR, LiveRun
 from chongming_task.runtime.run_engine import RunEngine
 from chongming_task.runtime.run_maps import RunMaps
 from chongming_task.runtime.run_plan import ConditionFalse
@@ -180,7 +180,7 @@ class Pipelines:
         if again is not None and status is S.CANCELLED:
             self.add(self.verbs.revive_late(run, live, again))
             return
-        if status in FAILURES:
+        if status in BROKEN:
             run.failed = run.failed or live
         if run.mending:
             return
@@ -299,7 +299,7 @@ class Pipelines:
 
 
 def _has_failed(live: LiveTask) -> bool:
-    return live.draft.status in FAILURES
+    return live.draft.status in BROKEN
 
 
 def _waits(run: LiveRun, live: LiveTask) -> bool:

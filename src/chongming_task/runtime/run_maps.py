@@ -63,9 +63,9 @@ class RunMaps:
     def look(self, run: LiveRun, node: int) -> None:
         """End a map when all of its tasks have ended; one without any succeeds."""
         fan, live = run.maps[node], run.nodes[node]
-        if not fan.expanded or live.draft.status is not S.BLOCKED or not fan.tally().settled:
-            return
         tally = fan.tally()
+        if not fan.expanded or live.draft.status is not S.BLOCKED or not tally.settled:
+            return
         verdict = decide(JoinMode.NONE_FAILED, tally) if tally.total else Verdict.RUN
         if verdict is Verdict.CANCEL:
             self._lead.engine.try_apply(live, Resolved(S.CANCELLED, blocked_by(fan.first_bad().draft)))

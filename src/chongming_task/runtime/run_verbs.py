@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chongming_task.core.runs import is_blocked
-from chongming_task.core.states import REVIVABLE, TERMINAL, RequestedAction, TaskStatus, Verb
+from chongming_task.core.states import BROKEN, REVIVABLE, TERMINAL, RequestedAction, TaskStatus, Verb
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.live import LiveTask, NoWork
-from chongming_task.runtime.live_run import ACTOR, FAILURES, LiveRun
+from chongming_task.runtime.live_run import ACTOR, LiveRun
 
 if TYPE_CHECKING:
     from chongming_task.runtime.pipelines import Pipelines
@@ -137,7 +137,7 @@ class RunVerbs:
 
     def _revive_one(self, run: LiveRun, live: LiveTask, retry: Asked) -> bool:
         task = live.draft
-        failed = task.status in FAILURES and not task.abandoned
+        failed = task.status in BROKEN and not task.abandoned
         if not failed and not (task.status is S.CANCELLED and (is_blocked(task) or live in run.swept)):
             return False
         return self._again(run, live, retry)

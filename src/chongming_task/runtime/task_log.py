@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chongming_task.core.records import TaskSnapshot
+    from chongming_task.runtime.context import TaskContext
 
 __all__ = ["LOGGER_NAME", "TaskLog", "fields_of", "text_of"]
 
@@ -55,8 +56,8 @@ class TaskLog(logging.LoggerAdapter[logging.Logger]):
         self._unheard(level, text_of(record))
 
 
-def fields_of(task: TaskSnapshot) -> dict[str, Any]:
-    """What our own log records about a task carry, as ``extra``: the same as those that are made in it."""
+def fields_of(task: TaskSnapshot | TaskContext) -> dict[str, Any]:
+    """What log records carry as ``extra``: those made in a task, and our own about one."""
     return {
         "task_id": task.task_id,
         "task_name": task.name,

@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from chongming_task.core.commands import done, refused
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.ports import CommandAnswer, Write
+from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.core.triggers import Timer, Trigger
-from chongming_task.errors import StoreError
 from chongming_task.runtime.live import LiveTask, NoWork
+from chongming_task.runtime.task_log import fields_of
 
 if TYPE_CHECKING:
     from chongming_task.runtime.engine import Engine
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Order", "Transfers"]
 
 S = TaskStatus
+_logger = logging.getLogger("chongming_task.engine")
 
 
 class Order(NamedTuple):
@@ -102,9 +105,9 @@ class Transfers:
 
     def _replace(self, live: LiveTask, task: TaskSnapshot) -> None:
         before, live.draft = live.draft.status, task
-        self._engine.tell_run(live, before)
-        if live.member is not None:
-            self._engine.call(_go_on)  # what follows for its run is told in the next tick
+        if live.member is not None and task.status is not before:  # in the next tick: this one may be half told
+            assert self._engine.pipelines is not None
+            self._engine.inbox.put(self._engine.pipelines.moved, live, before, task.status)
 
     def _take_doubt(self) -> None:
         for live in self._engine.tasks.values():
@@ -122,15 +125,22 @@ class Transfers:
         else:
             self._engine.journal.answer(said)
 
-    def fence(self, task_id: str) -> LiveTask | None:
-        """Let go of a record that somebody else has written or taken over: what the store holds is what counts.
+    def fence(self, task_ids: Collection[str]) -> list[LiveTask]:
+        """Let go of records that somebody else has written or taken over: what the store holds is what counts.
 
-        Its worker is told to stop and is on its own, as one that was given up.
+        Their workers are told to stop and are on their own, as those that were given up.
         """
-        engine = self._engine
-        live = engine.tasks.get(task_id)
-        if live is None:
-            return None
+        lives = [live for task_id in task_ids if (live := self._engine.tasks.get(task_id)) is not None]
+        stored = self._stored([live.draft.task_id for live in lives])
+        for live in lives:
+            self._let_go(live)
+            live.transitions, live.attempts, live.answers = (), (), ()
+            self._replace(live, stored.get(live.draft.task_id) or self._lost(live.draft))
+            live.stored_version = live.draft.status_version
+        return lives
+
+    def _let_go(self, live: LiveTask) -> None:
+        engine, task_id = self._engine, live.draft.task_id
         engine.index.leave(live)
         engine.ready.discard(task_id)
         engine.ready.release(task_id)
@@ -138,25 +148,24 @@ class Transfers:
             engine.supervisor.clear_timer(live, timer)
         engine.supervisor.let_go(live, give_up=True)
         for worker in live.given_up.values():
-            worker.stop(StopReason.DETACHED)
-        live.transitions, live.attempts, live.answers = (), (), ()
-        self._replace(live, self._as_stored(live.draft))
-        live.stored_version = live.draft.status_version
-        return live
+            try:
+                worker.stop(StopReason.DETACHED)
+            except Exception:  # an executor's fault must not take the other records of the tick along
+                _logger.exception("the engine could not stop a worker of %s", task_id, extra=fields_of(live.draft))
 
-    def _as_stored(self, task: TaskSnapshot) -> TaskSnapshot:
+    def _stored(self, task_ids: Collection[str]) -> dict[str, TaskSnapshot]:
+        if not task_ids:
+            return {}
         try:
-            stored = self._engine.journal.store.get(task.task_id)
-        except StoreError:
-            stored = None
-        if stored is not None:
-            return stored
+            found = self._engine.journal.store.query(TaskQuery(task_ids=frozenset(task_ids)))
+        except Exception:  # whatever the store raises: the records will say that they cannot be read
+            _logger.exception("the store could not be asked about records of other controllers")
+            return {}
+        return {task.task_id: task for task in found}
+
+    def _lost(self, task: TaskSnapshot) -> TaskSnapshot:
         failure = Failure(FailureKind.LOST, "somebody else wrote this record, and what became of it cannot be read")
         return task.evolve({"status": S.LOST, "live": False, "failure": failure, "ended_at": self._engine.now.utc})
-
-
-def _go_on() -> None:
-    """Wakes the engine."""
 
 
 def _equip(live: LiveTask, found: LiveTask) -> None:
@@ -166,6 +175,7 @@ def _equip(live: LiveTask, found: LiveTask) -> None:
 def _renewed(known: LiveTask, found: LiveTask) -> LiveTask:
     """A record that was here before, as it is stored now. What to run of it is known since then."""
     known.draft, known.stored_version = found.draft, found.stored_version
+    known.output_seq = max(known.output_seq, found.output_seq)  # whoever ran it meanwhile has written, too
     if isinstance(known.work, NoWork):
         _equip(known, found)
     return known

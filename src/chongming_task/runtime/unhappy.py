@@ -10,9 +10,8 @@ from chongming_task.core.states import TaskStatus
 from chongming_task.runtime.place import in_kernel
 from chongming_task.runtime.task_log import LOGGER_NAME, fields_of
 
-__all__ = ["UNHAPPY", "warn_of"]
+__all__ = ["warn_of"]
 
-UNHAPPY = frozenset({TaskStatus.FAILED, TaskStatus.LOST})
 
 _FIRST_LINE = 500  # characters of it
 _logger = logging.getLogger(LOGGER_NAME)

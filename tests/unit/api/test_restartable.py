@@ -255,7 +255,7 @@ def test_a_record_comes_back_with_its_arguments(rig, other):
     assert live.work.takes_context is True
     assert live.work.output is OutputMode.PLAIN
     assert live.work.args[0] is not snapshot.inputs["args"][0]
-    assert (live.output_seq, revive(other, snapshot, seq=12).output_seq) == (0, 12)
+
 
 
 def test_a_submission_and_a_record_make_the_same(rig):

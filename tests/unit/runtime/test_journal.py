@@ -198,6 +198,29 @@ def test_a_record_that_somebody_else_wrote_is_left_to_him(spied):
     assert spied.controller.desynced_tasks == []
 
 
+def test_a_worker_that_cannot_be_stopped_holds_up_no_other_record(spied, caplog):
+    """When its record turns out to be another controller's: the rest of the tick is stored and answered."""
+    handle, worker = spied.running()
+    task = spied.store.get(handle.id)
+    theirs = task._replace(status=TaskStatus.LOST, status_version=4, live=False, ended_at=AT)
+    edge = Transition(handle.id, 4, TaskStatus.RUNNING, TaskStatus.LOST, "reconcile:orphan", "theirs", None, AT)
+    (attempt,) = spied.store.attempts(handle.id)
+    closed = attempt._replace(status=TaskStatus.LOST, ended_at=AT)
+    MemoryTaskStore.commit(spied.store, [Write(theirs, 3, (edge,), (closed,))])
+    stop = worker.stop
+
+    def broken(reason):
+        stop(reason)
+        raise RuntimeError("simulated")
+
+    worker.stop = broken
+    worker.finish("ours")
+    other = spied.submit()
+    assert (handle.status, other.status) == ("lost", "starting")
+    assert spied.store.get(other.id).status == "starting"
+    assert "could not stop a worker" in caplog.text
+
+
 def test_progress_is_no_transaction_of_its_own_record(spied, calls):
     """It touches, moves no version, and is not kept while the store is behind."""
     handle, worker = spied.running()
