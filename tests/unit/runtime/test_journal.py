@@ -8,12 +8,15 @@ import pytest
 
 from chongming_task import InvalidTransition, MemoryTaskStore, StoreError, TaskStatus
 from chongming_task.core.effects import StopReason
+from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.ports import CommandAnswer, Touch, Write
 from chongming_task.core.records import TaskSnapshot, Transition
 from chongming_task.runtime.journal import Journal
 from chongming_task.testing import FakeClock, ManualExecutor, check_audit
 from chongming_task.testing.contract_records import AT, a_command, a_record, an_edge, born
 from tests.support.rig import job
+
+LOST = Failure(FailureKind.LOST, "its process is gone")
 
 
 class SpyingStore(MemoryTaskStore):
@@ -202,10 +205,10 @@ def test_a_worker_that_cannot_be_stopped_holds_up_no_other_record(spied, caplog)
     """When its record turns out to be another controller's: the rest of the tick is stored and answered."""
     handle, worker = spied.running()
     task = spied.store.get(handle.id)
-    theirs = task._replace(status=TaskStatus.LOST, status_version=4, live=False, ended_at=AT)
+    theirs = task._replace(status=TaskStatus.LOST, status_version=4, live=False, ended_at=AT, failure=LOST)
     edge = Transition(handle.id, 4, TaskStatus.RUNNING, TaskStatus.LOST, "reconcile:orphan", "theirs", None, AT)
     (attempt,) = spied.store.attempts(handle.id)
-    closed = attempt._replace(status=TaskStatus.LOST, ended_at=AT)
+    closed = attempt._replace(status=TaskStatus.LOST, ended_at=AT, failure=LOST)
     MemoryTaskStore.commit(spied.store, [Write(theirs, 3, (edge,), (closed,))])
     stop = worker.stop
 
@@ -214,8 +217,9 @@ def test_a_worker_that_cannot_be_stopped_holds_up_no_other_record(spied, caplog)
         raise RuntimeError("simulated")
 
     worker.stop = broken
-    worker.finish("ours")
-    other = spied.submit()
+    other = spied.controller.submit(job)  # in the same tick
+    with pytest.raises(InvalidTransition, match="it was lost"):
+        handle.pause(wait=False)
     assert (handle.status, other.status) == ("lost", "starting")
     assert spied.store.get(other.id).status == "starting"
     assert "could not stop a worker" in caplog.text
