@@ -498,6 +498,31 @@ def test_reconcile_runs_again_what_was_lost(shell, store, tmp_path):
     assert {task["status"] for task in told["ran"]} == {"succeeded"}
 
 
+@pytest.mark.parametrize("words", ["reconcile", "reconcile --dry-run"])
+def test_reconcile_looks_once(shell, store, monkeypatch, words):
+    """However many orphans there are; and tells who watched them before."""
+    for _ in range(3):
+        put(store, status=S.RUNNING)
+    calls, single = [], []
+    reconcile, get = Controller.reconcile, SqliteTaskStore.get
+
+    def counted(self, **options):
+        calls.append(options)
+        return reconcile(self, **options)
+
+    def noted(self, task_id):
+        single.append(task_id)
+        return get(self, task_id)
+
+    monkeypatch.setattr(Controller, "reconcile", counted)
+    monkeypatch.setattr(SqliteTaskStore, "get", noted)
+    assert shell(words) == Code.DONE
+    assert len(calls) == 1
+    assert single == []
+    assert shell.out.count("gone:1") == 3
+    assert "3 lost" in shell.out
+
+
 def test_prune_drops_the_oldest(shell, store):
     """But so many."""
     put(store, "old"), put(store, "new")

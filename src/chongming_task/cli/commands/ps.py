@@ -15,7 +15,7 @@ from chongming_task.cli.render.documents import task_document
 from chongming_task.cli.render.tasks import counts_line, task_table
 from chongming_task.cli.watching import Watching
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.states import TERMINAL, TaskStatus
+from chongming_task.core.states import OPEN, TaskStatus
 
 if TYPE_CHECKING:
     from chongming_task.core.ports import TaskStore
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ps"]
 
-_OPEN = tuple(status for status in TaskStatus if status not in TERMINAL)
 _OTHER_LINES = 3  # of a screen: titles, footer, cursor
 _REFRESH_SECONDS = 1.0  # of what moves without a change in the store: times
 _REST_SECONDS = 0.2  # between two looks, however busy the store is
@@ -51,7 +50,7 @@ def ps(options: Namespace, console: Console) -> int:
 
 def _query(options: Namespace) -> TaskQuery:
     names = [name.strip() for word in options.status or () for name in word.split(",")]
-    status = names or (None if options.all else _OPEN)
+    status = names or (None if options.all else OPEN)
     return TaskQuery.of(status=status, tag=options.tag, pipeline_run_id=options.pipeline, limit=options.limit or None)
 
 

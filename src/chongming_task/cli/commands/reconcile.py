@@ -14,10 +14,12 @@ from chongming_task.cli.interrupts import Interrupts
 from chongming_task.cli.modules import tasks_in
 from chongming_task.cli.render.documents import task_document
 from chongming_task.cli.render.table import Column, table
+from chongming_task.core.query import TaskQuery
+from chongming_task.core.states import OPEN
 from chongming_task.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from chongming_task.api.recovery import ReconcileReport
+    from chongming_task.api.recovery import OnOrphan, ReconcileReport
     from chongming_task.core.ports import TaskStore
     from chongming_task.core.records import TaskSnapshot
 
@@ -33,28 +35,24 @@ def reconcile(options: Namespace, console: Console) -> int:
     tasks = {} if options.tasks is None else tasks_in(options.tasks)
     opened = reading if options.dry_run else writing
     ended: list[TaskSnapshot] = []
-    with opened(options, console) as store, Interrupts() as interrupts:
-        owners: dict[str, TaskSnapshot] = {}
-        with controller_on(store, capture=bool(tasks), echo=False) as controller:
-            controller.register_all(*tasks.values())
-            before = controller.reconcile(on_orphan="requeue" if options.requeue else "mark", dry_run=True)
-            owners = {task_id: task for task_id in _orphans(before) if (task := store.get(task_id)) is not None}
-            report = before
-            if not options.dry_run:
-                report = controller.reconcile(on_orphan="requeue" if options.requeue else "mark")
-            if not console.json:
-                _show(report, owners, store, options, console)
-            if not options.dry_run and (running := [*report.requeued, *report.adopted]):
-                ended = follow(controller, running, console, interrupts=interrupts, grace_seconds=options.grace)
+    with (
+        opened(options, console) as store,
+        Interrupts() as interrupts,
+        controller_on(store, capture=bool(tasks), echo=False) as controller,
+    ):
+        controller.register_all(*tasks.values())
+        before = {task.task_id: task for task in store.query(TaskQuery(status=OPEN))}  # by whom they were watched
+        on_orphan: OnOrphan = "requeue" if options.requeue else "mark"
+        report = controller.reconcile(on_orphan=on_orphan, dry_run=options.dry_run)
+        if not console.json:
+            _show(report, before, store, options, console)
+        if not options.dry_run and (running := [*report.requeued, *report.adopted]):
+            ended = follow(controller, running, console, interrupts=interrupts, grace_seconds=options.grace)
     if console.json:
         fates = {name: list(ids) for name, ids in report._asdict().items()}
         ran = [task_document(task, None) for task in ended]
         console.document({"dry_run": options.dry_run, **fates, "ran": ran})
     return max((code_of(task, interrupted=interrupts.count > 0) for task in ended), default=ExitCode.DONE)
-
-
-def _orphans(report: ReconcileReport) -> list[str]:
-    return [*report.lost, *report.cancelled, *report.requeued, *report.adopted]
 
 
 def _show(
