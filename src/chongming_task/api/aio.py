@@ -28,9 +28,10 @@ from chongming_task.errors import ConcurrencyConflict, NotRestartable, UnknownTa
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.engine import Answer
 from chongming_task.runtime.executors.inline import InlineExecutor
-from chongming_task.runtime.live import LiveTask, Waiter
-from chongming_task.runtime.live_run import LiveRun, RunWaiter
+from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.live_run import LiveRun
 from chongming_task.runtime.results import is_plain
+from chongming_task.runtime.waiters import Waiter
 
 if TYPE_CHECKING:
     from chongming_task.api.controller import Controller
@@ -99,7 +100,7 @@ async def _until_task(live: LiveTask, satisfied: Callable[[TaskSnapshot], bool],
 
 
 async def _until_run(run: LiveRun, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
-    return await _until(run, functools.partial(RunWaiter, satisfied), timeout)
+    return await _until(run, functools.partial(Waiter, satisfied), timeout)
 
 
 async def ended(handle: TaskHandle[Any], timeout: float | None = None) -> TaskStatus:

@@ -10,7 +10,8 @@ from chongming_task.core.states import TERMINAL, TaskStatus, Verb
 from chongming_task.core.triggers import Asked
 from chongming_task.runtime.driver import Driver
 from chongming_task.runtime.engine import Engine
-from chongming_task.runtime.live import LiveTask, Waiter
+from chongming_task.runtime.live import LiveTask
+from chongming_task.runtime.waiters import Waiter
 
 __all__ = ["CloseReport", "close_all"]
 

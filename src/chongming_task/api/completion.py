@@ -13,7 +13,7 @@ from chongming_task.api.handle import TaskHandle
 from chongming_task.api.seconds import patience_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.errors import ConfigurationError
-from chongming_task.runtime.live import Waiter
+from chongming_task.runtime.waiters import Waiter
 
 __all__ = ["as_completed"]
 

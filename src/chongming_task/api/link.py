@@ -15,8 +15,9 @@ from chongming_task.errors import ControllerClosed, UnknownTask
 from chongming_task.runtime.driver import Driver
 from chongming_task.runtime.engine import Answer, Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
-from chongming_task.runtime.live import LiveTask, Waiter
+from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.steward import Steward
+from chongming_task.runtime.waiters import Waiter
 
 __all__ = ["EngineLink"]
 

@@ -19,7 +19,8 @@ from chongming_task.core.triggers import Asked
 from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.live import LiveTask
-from chongming_task.runtime.live_run import LiveRun, RunWaiter
+from chongming_task.runtime.live_run import LiveRun
+from chongming_task.runtime.waiters import Waiter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +165,7 @@ class PipelineRun:
 
     def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
         event = threading.Event()
-        waiter = RunWaiter(satisfied, event.set)
+        waiter = Waiter(satisfied, event.set)
         if not self._run.subscribe(waiter):
             return True
         try:

@@ -153,8 +153,8 @@ class Journal:
 
     def _all_born(self) -> bool:
         """Whether the store knows every record whose output waits."""
-        born = self._backlog
-        return not any((w := born.get(task_id)) and w.expect_version is None for task_id in self._output.task_ids())
+        unborn = {task_id for task_id, write in self._backlog.items() if write.expect_version is None}
+        return not unborn or unborn.isdisjoint(self._output.task_ids())
 
     def _try(self, what: str, batch: Sequence[T], store: Callable[[Sequence[T]], None]) -> Sifted[T] | None:
         """Store a batch, or what of it can be stored when it has failed often enough; None: it failed."""

@@ -15,12 +15,13 @@ from chongming_task.core.ports import CommandAnswer, ExecutionHandle, OutputSour
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.results import ResultPolicy, StrictJson
 from chongming_task.core.triggers import Timer
+from chongming_task.runtime.waiters import Awaited, Waiter
 
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
     from chongming_task.runtime.live_run import LiveRun
 
-__all__ = ["LiveTask", "NoWork", "Waiter", "Work"]
+__all__ = ["LiveTask", "NoWork", "Work"]
 
 
 class NoWork(NamedTuple):
@@ -44,16 +45,8 @@ class Work(NamedTuple):
     origin: Any = None  # what a tracer has noted at submission
 
 
-@dataclass(slots=True, eq=False)
-class Waiter:
-    """Somebody who waits for a record to be in a certain state."""
-
-    satisfied: Callable[[TaskSnapshot], bool]
-    wake: Callable[[], None]  # called once, from the engine thread; must not block
-
-
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class LiveTask:
+class LiveTask(Awaited[TaskSnapshot]):
     """One record in this process. Only the engine thread writes it; anybody may read ``snapshot``."""
 
     snapshot: TaskSnapshot  # published: stored already, or as good as the store lets it be
@@ -81,41 +74,19 @@ class LiveTask:
     traceback: TracebackType | None = None  # where it came from; every raise of it would add frames of its own
     writers: dict[OutputSource, int] = field(default_factory=dict)  # wrote lately; with their attempts
     output_seq: int = 0  # lines written so far, those that were left out included
-    waiters: list[Waiter] = field(default_factory=list)
+    waiters: list[Waiter[TaskSnapshot]] = field(default_factory=list)
     hooks: tuple[Hooks[TaskSnapshot], ...] = ()  # its task's, then its pipeline's
     member: tuple[LiveRun, int] | None = None  # the pipeline run it belongs to, and which of its nodes
 
     def __post_init__(self) -> None:
         self.draft = self.snapshot
 
+    @property
+    def shown(self) -> TaskSnapshot:
+        """The record as it is published."""
+        return self.snapshot
+
     def show(self) -> None:
         """Publish the draft; whoever waits for it is still to be woken."""
         self.snapshot = self.draft
         self.changed = self.touched = False
-
-    def wake(self) -> None:
-        """Wake whoever waited for what is published."""
-        if self.waiters:
-            snapshot = self.snapshot
-            for waiter in [w for w in tuple(self.waiters) if w.satisfied(snapshot)]:  # others come and go meanwhile
-                self.unsubscribe(waiter)
-                waiter.wake()
-
-    def subscribe(self, waiter: Waiter) -> bool:
-        """Have ``waiter`` woken when it is satisfied; False when it is already, and nothing was kept.
-
-        Callable from any thread: the waiter is listed first and the state looked at second, so that no change falls
-        between.
-        """
-        self.waiters.append(waiter)
-        if not waiter.satisfied(self.snapshot):
-            return True
-        self.unsubscribe(waiter)
-        return False
-
-    def unsubscribe(self, waiter: Waiter) -> None:
-        """Forget a waiter; no error when it was woken meanwhile."""
-        try:
-            self.waiters.remove(waiter)
-        except ValueError:
-            return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -20,26 +19,19 @@ from chongming_task.runtime.ready_queue import Limit
 from chongming_task.runtime.results import ResultCodec
 from chongming_task.runtime.run_plan import NodePlan
 from chongming_task.runtime.upstream import Gathered, Upstream
+from chongming_task.runtime.waiters import Awaited, Waiter
 
 if TYPE_CHECKING:
     from chongming_task.core.hooks import Hooks
 
-__all__ = ["ACTOR", "LiveRun", "RunWaiter"]
+__all__ = ["ACTOR", "LiveRun"]
 
 S = TaskStatus
 ACTOR = "pipeline"
 """Who acts where a run does."""
 
 
-@dataclass(slots=True, eq=False)
-class RunWaiter:
-    """Somebody who waits for a run to be in a certain state."""
-
-    satisfied: Callable[[PipelineRunStatus], bool]
-    wake: Callable[[], None]  # called once, from the engine thread; must not block
-
-
-class LiveRun:
+class LiveRun(Awaited[PipelineRunStatus]):
     """One run in this process. Only the engine thread writes it; anybody may read ``status``.
 
     Args:
@@ -88,7 +80,7 @@ class LiveRun:
         self.held: list[Callable[[], None]] = []  # waits for the end of a pause
         self.failing: set[int] = set()  # nodes whose condition or items could not be had
         self.tickets: dict[int, object] = {}  # nodes whose condition or items are being asked for
-        self.waiters: list[RunWaiter] = []
+        self.waiters: list[Waiter[PipelineRunStatus]] = []
         self.hooks: tuple[Hooks[Any], ...] = ()  # each called with the run as its caller sees it
         self.status = PipelineRunStatus.PENDING  # published
         self._drafted = PipelineRunStatus.PENDING
@@ -274,30 +266,14 @@ class LiveRun:
 
     # waiting
 
+    @property
+    def shown(self) -> PipelineRunStatus:
+        """The status as it is published."""
+        return self.status
+
     def show(self, now: PipelineRunStatus) -> None:
         """Publish a status; whoever waits for it is still to be woken."""
         self.status = now
-
-    def wake(self) -> None:
-        """Wake whoever waited for what is published."""
-        for waiter in [each for each in tuple(self.waiters) if each.satisfied(self.status)]:
-            self.unsubscribe(waiter)
-            waiter.wake()
-
-    def subscribe(self, waiter: RunWaiter) -> bool:
-        """Have ``waiter`` woken when it is satisfied; False when it is already, and nothing was kept."""
-        self.waiters.append(waiter)
-        if not waiter.satisfied(self.status):
-            return True
-        self.unsubscribe(waiter)
-        return False
-
-    def unsubscribe(self, waiter: RunWaiter) -> None:
-        """Forget a waiter; no error when it was woken meanwhile."""
-        try:
-            self.waiters.remove(waiter)
-        except ValueError:
-            return
 
 
 def _outcome(live: LiveTask) -> Any:

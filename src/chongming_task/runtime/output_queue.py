@@ -45,6 +45,10 @@ class OutputQueue:
 
     def stored(self, parts: Sequence[Sequence[OutputLine]]) -> None:
         """Forget all lines of the records of these parts of ``by_record``."""
+        if sum(map(len, parts)) == len(self._lines):  # all of it, as nearly always
+            self._lines.clear()
+            self._characters = 0
+            return
         gone = {part[0].task_id for part in parts}
         self._lines = deque(line for line in self._lines if line.task_id not in gone)
         self._characters = sum(len(line.text) for line in self._lines)

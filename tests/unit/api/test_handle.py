@@ -122,7 +122,7 @@ def test_waiting_changes_nothing(rig):
 
 def test_a_waiter_that_leaves_does_not_hide_another(rig):
     """One gives up while the engine goes through the list; the next is still woken."""
-    from chongming_task.runtime.live import Waiter
+    from chongming_task.runtime.waiters import Waiter
 
     handle, worker = rig.running()
     live, woken = handle._live, []

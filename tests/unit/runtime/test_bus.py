@@ -24,7 +24,7 @@ from chongming_task import (
 from chongming_task.core.ports import Emitted
 from chongming_task.runtime import mailbox
 from chongming_task.runtime.bus import Bus
-from chongming_task.runtime.live import Waiter
+from chongming_task.runtime.waiters import Waiter
 from tests.support.rig import Rig
 
 
