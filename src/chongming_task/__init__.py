@@ -1,12 +1,12 @@
-"""Launch, watch and steer tasks, from a notebook or any Python process.
+"""Launch, watch and steer tasks and pipelines, from a notebook, a shell or any Python process.
 
 Layers, each importing only from those below it:
 
-    notebook             what people touch
-    api                  tasks, controller, handles
-    history              what a store remembers, as pandas frames
-    runtime | stores     engine and workers; where records are kept (they do not know each other)
-    core                 states, rules, records, ports: pure
+    cli, notebook                        what people touch
+    api                                  tasks, controller, handles, pipelines
+    history                              what a store remembers, as pandas frames
+    runtime | stores | observability     engine and workers; where records are kept; who else is told
+    core                                 states, rules, records, ports: pure
     errors
 
 ``import chongming_task`` loads the standard library only.

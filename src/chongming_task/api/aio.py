@@ -319,7 +319,7 @@ class AsyncRun:
         run = self._run
         await asyncio.to_thread(run._ask, verb)
         if wait and not run._asks_itself():
-            await _until_run(run._run, run._is_decided, verb.window)
+            await _until_run(run._run, run._is_decided, grace_of(verb))
         return run._is_held()
 
     async def resume(self, *, reason: str | None = None, actor: str = "user") -> bool:

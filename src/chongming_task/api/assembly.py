@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from chongming_task.api.submission import limit_keys
+from chongming_task.api.submission import limit_keysfrom typing import Any
+
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
 from chongming_task.core.ports import Clock, Executor, TaskStore
@@ -32,6 +33,17 @@ _EXECUTORS: Mapping[str, Callable[[Callable[[], float]], Executor]] = {
     "process": _process,
     "inline": InlineExecutor,
 }
+
+
+def kept_of(value: Any) -> int:
+    """How many ended records are to stay.
+
+    Raises:
+        ConfigurationError: When it is no whole number, or negative.
+    """
+    if type(value) is not int or value < 0:
+        raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {value!r:.100}")
+    return value
 
 
 def limits_of(

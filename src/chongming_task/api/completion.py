@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.seconds import patience_of
-from chongming_task.core.records import TaskSnapshot
+from chongming_task.api.steering import has_ended
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.waiters import Waiter
 
@@ -48,10 +48,6 @@ def _checked(handle: TaskHandle[R]) -> TaskHandle[R]:
     return handle
 
 
-def _has_ended(task: TaskSnapshot) -> bool:
-    return task.is_terminal
-
-
 def _as_they_end(handles: list[TaskHandle[R]], timeout: float | None) -> Iterator[TaskHandle[R]]:
     ends = None if timeout is None else time.monotonic() + timeout
     ended: deque[int] = deque()
@@ -62,7 +58,7 @@ def _as_they_end(handles: list[TaskHandle[R]], timeout: float | None) -> Iterato
         news.set()
 
     waiting = dict(enumerate(handles))
-    waiters = {number: Waiter(_has_ended, partial(arrive, number)) for number in waiting}
+    waiters = {number: Waiter(has_ended, partial(arrive, number)) for number in waiting}
     try:
         for number, handle in waiting.items():
             if not handle._live.subscribe(waiters[number]):

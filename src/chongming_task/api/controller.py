@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.api.assembly import executor_of, limits_of, opened, output_mode_of, ready_queue_of
+from chongming_task.api.assembly import executor_of, kept_of, limits_of, opened, output_mode_of, ready_queue_of
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.elsewhere import Elsewhere
@@ -131,8 +131,6 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
         dice: Callable[[], float] = random.random,
     ) -> None:
         limits = limits_of(concurrency, max_parallel, max_parallel_per_bucket)
-        if type(keep_terminal) is not int or keep_terminal < 0:
-            raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
         lease_seconds = seconds_of("lease_ttl", lease_ttl)
         if lease_seconds == 0:
             raise ConfigurationError("lease_ttl must be more than 0 seconds: this controller would be taken for dead")
@@ -167,7 +165,7 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
                 self._clock,
                 ready_queue_of(limits, self._buckets.policy),
                 owner=self.owner,
-                keep_terminal=keep_terminal,
+                keep_terminal=kept_of(keep_terminal),
                 dice=dice,
                 aside=driver.aside,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from chongming_task.api.seconds import patience_of
+from chongming_task.api.seconds import patience_of, within
 from chongming_task.core.failures import Failure
 from chongming_task.core.query import status_of
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
@@ -171,7 +171,7 @@ class TaskHandle(Generic[R]):
     def _late(self, timeout: float | None, statuses: Iterable[TaskStatus | str] = ()) -> TimeoutError:
         names = " or ".join(str(status) for status in statuses)
         said = f"is not {names}" if names else "has not ended"
-        return TimeoutError(f"{self.name!r} {said} {_within(timeout)}: it is {self.status}")
+        return TimeoutError(f"{self.name!r} {said} {within(timeout)}: it is {self.status}")
 
     def _wait_until(self, satisfied: Callable[[TaskSnapshot], bool], timeout: float | None) -> bool:
         return self._controller._link.wait_until(self._live, satisfied, patience_of(timeout))
@@ -266,7 +266,3 @@ class TaskHandle(Generic[R]):
     def __repr__(self) -> str:
         task = self.snapshot
         return f"<TaskHandle {task.name!r} {task.status} {task.task_id}>"
-
-
-def _within(timeout: float | None) -> str:
-    return f"within {timeout:g} s" if timeout is not None else "though nothing moves any more"

@@ -10,7 +10,7 @@ from chongming_task.api.declared import Node
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.pipeline_checks import unknown_node
 from chongming_task.api.run_summary import RunSummary, summary_of
-from chongming_task.api.seconds import patience_of, seconds_of
+from chongming_task.api.seconds import patience_of, seconds_of, within
 from chongming_task.api.steering import asked, grace_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
@@ -161,7 +161,7 @@ class PipelineRun:
         return self.status
 
     def _late(self, timeout: float | None) -> TimeoutError:
-        return TimeoutError(f"{self!r} has not ended {_within(timeout)}")
+        return TimeoutError(f"{self!r} has not ended {within(timeout)}; it goes on")
 
     def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
         event = threading.Event()
@@ -211,7 +211,7 @@ class PipelineRun:
     def _hold(self, verb: Asked, wait: bool) -> bool:
         self._ask(verb)
         if wait and not self._asks_itself():
-            self._wait_until(self._is_decided, verb.window)
+            self._wait_until(self._is_decided, grace_of(verb))
         return self._is_held()
 
     @staticmethod
@@ -320,7 +320,3 @@ class PipelineRun:
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self._run.counts().items())
         return f"<PipelineRun {self.name!r} {self.status}: {counts or 'no nodes'}>"
-
-
-def _within(timeout: float | None) -> str:
-    return f"within {timeout:g} s; it goes on" if timeout is not None else "though nothing moves any more"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from chongming_task.api.assembly import kept_of
 from chongming_task.api.health import Health, health_of
 from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
@@ -84,10 +85,9 @@ class Queries:
         Returns:
             How many went.
         """
-        if type(keep_terminal) is not int or keep_terminal < 0:
-            raise ConfigurationError(f"keep_terminal must be a whole number, 0 or more, got {keep_terminal!r}")
+        kept = kept_of(keep_terminal)
         self._link.sync()
-        return self._link.store.prune(keep_terminal)
+        return self._link.store.prune(kept)
 
     def attempts(self, task_id: str | TaskHandle[Any]) -> list[AttemptRecord]:
         """The tries of a record, first to last."""

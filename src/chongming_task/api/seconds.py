@@ -7,7 +7,7 @@ from typing import Any
 from chongming_task.core.policies import LARGEST_SECONDS
 from chongming_task.errors import ConfigurationError
 
-__all__ = ["patience_of", "seconds_of"]
+__all__ = ["patience_of", "seconds_of", "within"]
 
 
 def seconds_of(name: str, value: Any) -> float:
@@ -34,3 +34,8 @@ def patience_of(value: Any) -> float | None:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not value >= 0:
         raise ConfigurationError(f"timeout must be a number of seconds, 0 or more, or None, got {value!r:.50}")
     return float(min(value, LARGEST_SECONDS))
+
+
+def within(timeout: float | None) -> str:
+    """For a message: in what time something has not happened."""
+    return f"within {timeout:g} s" if timeout is not None else "though nothing moves any more"

@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chongming_task.runtime.context import running_context
-from chongming_task.runtime.task_log import fields_of
 
 __all__ = ["TASK_FIELDS", "JsonFormatter", "TaskFieldsFilter"]
 
@@ -123,7 +122,7 @@ class JsonFormatter(logging.Formatter):
 def _fields_here() -> Mapping[str, Any]:
     """The fields of the task that runs in this thread."""
     context = running_context.get()
-    return {} if context is None else fields_of(context)
+    return {} if context is None else context._log_fields
 
 
 def _time(seconds: float) -> str:

@@ -281,6 +281,11 @@ class TaskContext:
 
     # for what writes the task's output
 
+    @property
+    def _log_fields(self) -> dict[str, Any]:
+        """What log records made in the task carry."""
+        return fields_of(self)
+
     def _write_first(self, stream: str, text: str, level: int | None = None) -> int:
         """Open the output and write to it: few tasks write, so few have one."""
         with _opening:

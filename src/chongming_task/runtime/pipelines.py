@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -21,7 +21,7 @@ from chongming_task.core.states import BROKEN, TERMINAL, RequestedAction, TaskSt
 from chongming_task.core.triggers import Asked, Orphaned, Resolved, Trigger
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import ACTOR, LiveRun
-from chongming_task.runtime.run_engine import RunEngine
+from chongming_task.runtime.run_engine import RunEngine, Steps
 from chongming_task.runtime.run_maps import RunMaps
 from chongming_task.runtime.run_plan import ConditionFalse
 from chongming_task.runtime.run_verbs import RunVerbs
@@ -32,9 +32,6 @@ S = TaskStatus
 _logger = logging.getLogger("chongming_task.engine")
 
 _END = object()
-
-Steps = Iterator[None]
-"""Work in steps; between two of them the engine may turn to something else."""
 
 
 class Pipelines:

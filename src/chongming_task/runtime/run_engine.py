@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from chongming_task.core.runs import PipelineRunStatus
@@ -15,9 +15,12 @@ from chongming_task.runtime.live import LiveTask
 if TYPE_CHECKING:
     from chongming_task.runtime.engine import Engine
 
-__all__ = ["RunEngine"]
+__all__ = ["RunEngine", "Steps"]
 
 _logger = logging.getLogger("chongming_task.engine")
+
+Steps = Iterator[None]
+"""Work in steps; between two of them the engine may turn to something else."""
 
 
 class RunEngine:

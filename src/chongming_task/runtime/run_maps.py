@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from chongming_task.core.states import TERMINAL, RequestedAction, TaskStatus, Ve
 from chongming_task.core.triggers import Asked, Orphaned, Resolved, Trigger
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import ACTOR, LiveRun
+from chongming_task.runtime.run_engine import Steps
 
 if TYPE_CHECKING:
     from chongming_task.runtime.pipelines import Pipelines
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["RunMaps"]
 
 S = TaskStatus
-Steps = Iterator[None]
 
 
 class RunMaps:

@@ -10,6 +10,7 @@ from chongming_task.core.states import BROKEN, REVIVABLE, TERMINAL, RequestedAct
 from chongming_task.core.triggers import Asked, Trigger
 from chongming_task.runtime.live import LiveTask, NoWork
 from chongming_task.runtime.live_run import ACTOR, LiveRun
+from chongming_task.runtime.run_engine import Steps
 
 if TYPE_CHECKING:
     from chongming_task.runtime.pipelines import Pipelines
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["RunVerbs"]
 
 S = TaskStatus
-Steps = Iterator[None]
 _PAUSABLE = frozenset({S.QUEUED, S.STARTING, S.RUNNING, S.RETRY_WAIT})
 _RESUMABLE = frozenset({S.PAUSED, S.PAUSING})
 
