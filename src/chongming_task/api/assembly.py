@@ -6,9 +6,9 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from chongming_task.api.submission import limit_keysfrom typing import Any
-
+from chongming_task.api.submission import limit_keys
 from chongming_task.core.output import OutputMode
 from chongming_task.core.policies import BucketPolicy, ConcurrencyPolicy
 from chongming_task.core.ports import Clock, Executor, TaskStore
