@@ -170,8 +170,11 @@ def test_too_many_errands_are_refused_and_a_fault_ends_none(caplog):
 def test_a_drawer_may_be_asked_of_every_kind_of_task():
     """No snapshot makes it raise."""
     controller = FakeController(one_of_each())
+    assert len(controller.tasks) > 0
     for each in controller.tasks:
-        json.dumps(details_of(controller, each.task_id, seen="", after=0), allow_nan=False)
+        told = details_of(controller, each.task_id, seen="", after=0)
+        assert "overview" in told
+        json.dumps(told, allow_nan=False)
 
 
 @pytest.mark.parametrize("value", [float("nan"), {"a": [1, "ü"]}, "x" * 10_000])
