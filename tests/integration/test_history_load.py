@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,25 +17,24 @@ from chongming_task.stores.open import open_store
 from chongming_task.stores.sqlite import SqliteTaskStore
 from chongming_task.testing.contract_records import a_record, an_edge, born
 
-pytest.importorskip("pandas")
 READERS, COMMITS, ROWS = 2, 120, 40
+LOOKS = 3  # of each reader, at least: one may have begun before the first commit, the others fall among commits
 FILLED = 50  # commits before: one look takes a while
 TEXT = "x" * 5_000
-# Another process that reads histories until it is told to stop; tells how many.
+PATIENCE_SECONDS = 30
+# Another process that reads histories until it is told to stop, and tells of each look.
 READ = """
 import sys, threading
 from chongming_task.history import History
 ended = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-looks = 0
 with History.open(sys.argv[1]) as history:
     history.tasks()
     print("ready", flush=True)
-    while looks == 0 or not ended.is_set():
+    while not ended.is_set():
         assert len(history.tasks()) <= len(history.tasks())
         history.transitions(limit=50)
-        looks += 1
-print(looks, flush=True)
+        print("looked", flush=True)
 """
 
 
@@ -80,14 +80,15 @@ def test_writers_do_not_wait_for_readers(where):
     store = open_store(where)
     try:
         store.commit(big(0))
-        slowest = 0.0
-        with Readers(where):
-            for number in range(1, COMMITS // 3):
+        slowest, commits = 0.0, 1
+        with Readers(where) as readers:
+            while commits < COMMITS // 3 or not readers.have_looked():
                 began = time.monotonic()
-                assert not store.commit(big(number))
+                assert not store.commit(big(commits))
                 slowest = max(slowest, time.monotonic() - began)
+                commits += 1
         assert slowest < 5  # a writer that is kept out gives up after ten
-        assert len(store.query(TaskQuery())) == COMMITS // 3 * ROWS
+        assert len(store.query(TaskQuery())) == commits * ROWS
     finally:
         store.close()
 
@@ -100,12 +101,13 @@ def test_the_log_of_sqlite_is_used_again_while_histories_are_read(tmp_path):
     try:
         for number in range(FILLED):
             store.commit(big(number))
-        written, longest = 0, 0
-        with Readers(str(path)):
-            for number in range(1, COMMITS):
-                store.commit([Write(changed(f"t0-{n}", number + 1), number) for n in range(ROWS)])
-                written += ROWS * len(TEXT)
+        commits, longest = 1, 0
+        with Readers(str(path)) as readers:
+            while commits < COMMITS or not readers.have_looked():
+                store.commit([Write(changed(f"t0-{n}", commits + 1), commits) for n in range(ROWS)])
                 longest = max(longest, size_of_log(path))
+                commits += 1
+        written = (COMMITS - 1) * ROWS * len(TEXT)  # and more, while readers were slow
         assert longest < written / 2, f"{longest} of {written} bytes"
     finally:
         store.close()
@@ -128,7 +130,7 @@ class Readers:
     def __init__(self, where: str) -> None:
         self._where = where
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Readers:
         self._readers = [
             subprocess.Popen(
                 [sys.executable, "-c", READ, self._where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -137,8 +139,28 @@ class Readers:
         ]
         for reader in self._readers:
             assert reader.stdout.readline() == "ready\n"
+        self._deadline = time.monotonic() + PATIENCE_SECONDS
+        self._looks = [0] * READERS
+        self._listeners = [threading.Thread(target=self._listen, args=(number,)) for number in range(READERS)]
+        for listener in self._listeners:
+            listener.start()
+        return self
+
+    def _listen(self, number: int) -> None:
+        for line in self._readers[number].stdout:
+            assert line == "looked\n"
+            self._looks[number] += 1
+
+    def have_looked(self) -> bool:
+        """Whether each has looked several times by now; one that is gone is not waited for."""
+        assert [reader.poll() for reader in self._readers] == [None] * READERS
+        assert time.monotonic() < self._deadline, f"while there were commits they looked {self._looks} times"
+        return min(self._looks) >= LOOKS
 
     def __exit__(self, *exc: object) -> None:
-        said = [reader.communicate(timeout=50)[0] for reader in self._readers]
-        assert [reader.returncode for reader in self._readers] == [0] * READERS
-        assert all(int(looks) >= 1 for looks in said)
+        for reader in self._readers:
+            reader.stdin.close()
+        for reader, listener in zip(self._readers, self._listeners, strict=True):
+            listener.join(50)
+            assert reader.wait(50) == 0
+            reader.stdout.close()
