@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from chongming_task.core import inputs as inputs_module
@@ -144,7 +145,6 @@ def test_anything_else_is_refused_with_what_to_pass_instead(value, what, instead
 
 def test_numpy_values_are_refused_with_what_they_hold():
     """Its float is a float, and comes back as another one; the rest is no JSON."""
-    np = pytest.importorskip("numpy")
     with pytest.raises(ConfigurationError, match=r"numpy\.float64: it would come back as a plain float; pass float\("):
         stored_inputs("train", (np.float64(1.5),), {})
     for value in (np.int64(3), np.bool_(True), np.float32(1), np.arange(3)):
