@@ -235,13 +235,14 @@ def test_items_that_cannot_be_had(controller, items, said):
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_map_runs_so_many_at_once(controller, most):
     """Its own limit, beside others that it does not hold up."""
-    lock, now, peak = threading.Lock(), [0], [0]
+    lock, now, peak, together = threading.Lock(), [0], [0], threading.Barrier(most)
 
     def count(n):
         with lock:
             now[0] += 1
             peak[0] = max(peak[0], now[0])
-        time.sleep(0.002)  # the work
+        together.wait(PATIENCE)  # none goes on before so many are there
+        time.sleep(0.002)  # the work, in which more would be seen
         with lock:
             now[0] -= 1
 
@@ -794,25 +795,29 @@ def test_events_of_a_run(controller):
     """Subscribers hear of every change of its status, in order, once it is so."""
     pipeline = Pipeline("events")
     pipeline.add(abs, -1)
-    heard, every = [], []
-    with controller.watch(every.append, types=[PipelineRunStatusChanged]):
-        gate, begun = gated(pipeline)
-        run = pipeline.submit(controller)
-        over = threading.Event()
+
+    def listener():
+        """What collects events, those, and what is set at the last one."""
+        found, over = [], threading.Event()
 
         def hear(event):
-            heard.append(event)
+            found.append(event)
             if event.to_status == "succeeded":
                 over.set()
 
-        with controller.watch(hear, task_id=run.id):
+        return hear, found, over
+
+    hear_every, every, every_over = listener()
+    hear_one, heard, one_over = listener()
+    with controller.watch(hear_every, types=[PipelineRunStatusChanged]):
+        gate, begun = gated(pipeline)
+        run = pipeline.submit(controller)
+        with controller.watch(hear_one, task_id=run.id):
             begun.wait(PATIENCE)
             gate.set()
             run.wait(PATIENCE)
-            assert over.wait(PATIENCE)
-    deadline = time.monotonic() + PATIENCE
-    while not (every and every[-1].to_status == "succeeded") and time.monotonic() < deadline:
-        time.sleep(0.005)  # the subscriber's thread
+            assert one_over.wait(PATIENCE)
+        assert every_over.wait(PATIENCE)
     assert [(each.from_status, each.to_status) for each in every] == [("pending", "running"), ("running", "succeeded")]
     assert {each.task_id for each in heard} == {run.id}
 

@@ -14,6 +14,7 @@ import pytest
 from chongming_task import ConfigurationError, Controller, ProcessExecutor, TaskExecutionError, TaskTimeout
 from chongming_task.testing import check_audit
 from tests.integration import process_tasks as tasks
+from tests.support.waiting import until
 
 PATIENCE_SECONDS = 30.0
 MANY_FILES = 1100  # select(2) ends at 1024
@@ -54,14 +55,6 @@ def written(path):
     """What a task wrote, once it did."""
     until(lambda: path.exists() and path.read_text(), f"{path} is written")
     return path.read_text()
-
-
-def until(true, what):
-    """Wait for a state outside of the controller: nothing tells it, so it has to be looked for."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline, f"it never came true that {what}"
-        time.sleep(0.01)
 
 
 # where it runs
@@ -352,11 +345,12 @@ def test_idle_workers_beyond_the_spares_are_let_go():
     """Many at once leave one behind."""
     with made(idle_seconds=0.1) as controller:
         handles = [running(controller, tasks.spin) for _ in range(3)]
+        workers = controller._executor._workers
+        assert len(workers) >= 3
         for handle in handles:
             handle.stop(graceful=False)
         for _ in range(3):
             controller.submit(tasks.double, 1).result(PATIENCE_SECONDS)
-        workers = controller._executor._workers
         until(lambda: len(workers) == 1, "one worker stays")
 
 

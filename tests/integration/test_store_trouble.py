@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from contextlib import closing
 
 import pytest
@@ -17,6 +16,7 @@ from chongming_task import Controller, SqliteTaskStore, StoreError, task
 from chongming_task.runtime.journal import Journal
 from chongming_task.testing import check_audit
 from chongming_task.testing.contract_records import born
+from tests.support.waiting import until
 
 PATIENCE = 30
 REFUSE = """
@@ -33,14 +33,6 @@ def path(tmp_path):
 @task
 def step(number: int) -> int:
     return number
-
-
-def until(condition):
-    """Wait for the engine's thread, which cannot be asked for this."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_value_that_no_file_holds_does_not_hold_up_the_others(path):
@@ -66,7 +58,7 @@ def test_a_record_that_is_refused_at_its_end(path):
         handles = [controller.submit(step, n, name="poison" if n == 50 else "good") for n in range(100)]
         assert [handle.result(timeout=PATIENCE) for handle in handles] == list(range(100))
         controller.submit(step, 100).result(timeout=PATIENCE)  # a lone record that is refused waits for others
-        until(lambda: controller.health.behind == 0)
+        until(lambda: controller.health.behind == 0, "nothing waits to be stored")
         health = controller.health
         assert health.desynced == (handles[50].id,)
         assert not health.ok
@@ -77,7 +69,7 @@ def test_a_record_that_is_refused_at_its_end(path):
         engine = controller._link.engine
         controller._link.call(lambda: setattr(engine.journal.set_aside, "again", 0.0))  # the minute is over
         controller.submit(step, 101).result(timeout=PATIENCE)
-        until(lambda: controller.health.ok)
+        until(lambda: controller.health.ok, "the store takes everything")
     raw.close()
     store = SqliteTaskStore(path, read_only=True)
     assert check_audit(store, settled=True) == 102
@@ -98,19 +90,19 @@ def test_health_tells_of_a_file_that_is_away(path, caplog):
     away = path.with_name("away")
     with Controller(store=path) as controller:
         handles = [controller.submit(patient) for _ in range(5)]
-        until(lambda: all(handle.status == "running" for handle in handles))
+        assert {handle.wait_for("running", timeout=PATIENCE) for handle in handles} == {"running"}
         path.rename(away)
         release.set()
         assert [handle.result(timeout=PATIENCE) for handle in handles] == ["done"] * 5
-        until(lambda: controller.health.failing_since is not None)
+        until(lambda: controller.health.failing_since is not None, "the store is seen to fail")
         health = controller.health
         assert (health.ok, health.behind > 0) == (False, True)
         assert "cannot be reached" in str(health)
         assert "the store has failed since" in str(health)
         away.rename(path)
-        until(lambda: controller.health.ok)
+        until(lambda: controller.health.ok, "the store takes everything")
         assert str(controller.health) == "the store takes everything"
-        until(lambda: "works again" in caplog.text)
+        until(lambda: "works again" in caplog.text, "the log tells of it")
     lines = [record for record in caplog.records if record.name == "chongming_task.store"]
     assert [record.levelname for record in lines] == ["ERROR", "INFO"]
     store = SqliteTaskStore(path, read_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -214,18 +213,18 @@ def test_a_span_that_cannot_be_handed_over_costs_the_span_only(tracer, caplog, m
     assert "the tracer could not hand a span over" in caplog.text
 
 
-def until(holds, seconds=10):
-    """Whether it comes true in time."""
-    ends = time.monotonic() + seconds
-    while not holds() and time.monotonic() < ends:
-        time.sleep(0.005)
-    return holds()
-
-
 @pytest.mark.abandons_threads
-def test_a_tracer_that_blocks_on_a_run_holds_up_neither_others_nor_the_end(tracer):
+def test_a_tracer_that_blocks_on_a_run_holds_up_neither_others_nor_the_end(tracer, monkeypatch):
     """Only what wants a span of that run waits."""
-    release, start = threading.Event(), tracer.start
+    release, ended, start = threading.Event(), threading.Event(), tracer.start
+    end_span = MemorySpan.end
+
+    def end(span, *args):
+        end_span(span, *args)
+        if span.name == "stuck":
+            ended.set()
+
+    monkeypatch.setattr(MemorySpan, "end", end)
 
     def block(name, **options):
         if name == "stuck":
@@ -240,13 +239,14 @@ def test_a_tracer_that_blocks_on_a_run_holds_up_neither_others_nor_the_end(trace
     try:
         stuck.submit(controller)
         assert other.submit(controller).wait(10) == "succeeded"
-        end = threading.Thread(target=controller.close, args=(0.1,), daemon=True)
-        end.start()
-        end.join(10)
-        assert not end.is_alive()
+        closing = threading.Thread(target=controller.close, args=(0.1,), daemon=True)
+        closing.start()
+        closing.join(10)
+        assert not closing.is_alive()
     finally:
         release.set()
-    assert until(lambda: [span.ends for span in tracer.spans if span.name == "stuck"] == [1])
+    assert ended.wait(10)
+    assert [span.ends for span in tracer.spans if span.name == "stuck"] == [1]
 
 
 def test_a_span_that_will_not_end_costs_no_result(tracer, caplog, monkeypatch):
