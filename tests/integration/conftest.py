@@ -1,13 +1,14 @@
-"""Real threads: controllers that are closed and audited when their test has ended."""
+"""Controllers on real threads, and stores that several of them meet on: closed and audited when their test ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from chongming_task import Controller
+from chongming_task import Controller, MemoryTaskStore, PostgresTaskStore
 from chongming_task.testing import check_audit
 
 
@@ -32,3 +33,33 @@ def make_controller() -> Iterator[Callable[..., Controller]]:
 def controller(make_controller: Callable[..., Controller]) -> Controller:
     """One with the defaults, and quiet."""
     return make_controller()
+
+
+@pytest.fixture
+def shared() -> Iterator[MemoryTaskStore]:
+    """A store that several controllers meet on."""
+    with closing(MemoryTaskStore()) as store:
+        yield store
+        check_audit(store, settled=True)
+
+
+@pytest.fixture
+def controller_on(shared: MemoryTaskStore) -> Iterator[Callable[..., Controller]]:
+    """Makes controllers on it."""
+    made: list[Controller] = []
+
+    def make(**options: Any) -> Controller:
+        made.append(Controller(shared, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close(timeout=5, close_store=False)
+
+
+@pytest.fixture
+def store(postgres_dsn: str) -> Iterator[PostgresTaskStore]:
+    """A store on a PostgreSQL server. Mark the test `postgres`."""
+    store = PostgresTaskStore(postgres_dsn)
+    yield store
+    store.close()

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chongming_task import PostgresTaskStore, StoreError
+from chongming_task import StoreError
 from chongming_task.core.query import TaskQuery
 from chongming_task.stores.queries import queries
 from chongming_task.testing.contract_records import born
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def store(postgres_dsn):
-    store = PostgresTaskStore(postgres_dsn)
-    yield store
-    store.close()
 
 
 def test_more_rows_than_the_server_takes_at_once(store, monkeypatch):

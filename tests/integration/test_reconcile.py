@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from chongming_task import (
     ConfigurationError,
     Controller,
     InvalidTransition,
-    MemoryTaskStore,
     NotRestartable,
     SqliteTaskStore,
     TaskSnapshot,
@@ -31,6 +30,8 @@ from chongming_task.core.records import OwnerLease
 from chongming_task.core.states import RequestedAction
 from chongming_task.runtime.ownership import Watchers, this_process
 from chongming_task.testing import check_audit
+from tests.support.holding import hold
+from tests.support.waiting import until
 
 VICTIM = """
 import sys, threading
@@ -127,33 +128,10 @@ def add(left: int, right: int) -> int:
     return left + right
 
 
-@task(restartable=True)
-def hold(ctx) -> str:
-    """Runs until it is stopped."""
-    while True:
-        ctx.sleep(60)
-
-
 @pytest.fixture
-def shared():
-    """A store that several controllers meet on."""
-    with closing(MemoryTaskStore()) as store:
-        yield store
-        check_audit(store)
-
-
-@pytest.fixture
-def controller_on(shared):
-    """Makes controllers on it; one without a lease is taken for dead at once."""
-    made = []
-
-    def make(**options):
-        made.append(Controller(shared, lease_ttl=1e-6, **options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close(timeout=5, close_store=False)
+def controller_on(controller_on):
+    """One without a lease is taken for dead at once."""
+    return partial(controller_on, lease_ttl=1e-6)
 
 
 def test_other_buckets_are_others_business(controller_on):
@@ -235,10 +213,7 @@ def test_who_was_taken_for_dead_and_lives_lets_go(controller_on):
     assert handle.wait(timeout=10) == "lost"
     assert slow.get(handle.id).status == "lost"
     assert slow.desynced_tasks == [handle.id]
-    until = time.monotonic() + 10
-    while handle.running and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not handle.running
+    until(lambda: not handle.running, "its worker has let go", seconds=10)
 
 
 def test_only_one_heir_takes_each_record(controller_on):

@@ -36,13 +36,6 @@ SECRET = "tr0ub4dor&3/@"
 
 
 @pytest.fixture
-def store(postgres_dsn):
-    store = PostgresTaskStore(postgres_dsn)
-    yield store
-    store.close()
-
-
-@pytest.fixture
 def raw(postgres_dsn):
     """A connection as any other tool opens one."""
     import psycopg

@@ -3,43 +3,13 @@ another has taken."""
 
 from __future__ import annotations
 
-import time
-from contextlib import closing
-
 import pytest
 
-from chongming_task import Controller, InvalidTransition, MemoryTaskStore, task
+from chongming_task import InvalidTransition
 from chongming_task.core.ports import Write
-from chongming_task.testing import FakeClock, check_audit
-
-
-@task(restartable=True)
-def hold(ctx) -> str:
-    """Runs until it is stopped."""
-    while True:
-        ctx.sleep(60)
-
-
-@pytest.fixture
-def shared():
-    """A store that several controllers meet on."""
-    with closing(MemoryTaskStore()) as store:
-        yield store
-        check_audit(store, settled=True)
-
-
-@pytest.fixture
-def controller_on(shared):
-    """Makes controllers on it."""
-    made = []
-
-    def make(**options):
-        made.append(Controller(shared, **options))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close(timeout=5, close_store=False)
+from chongming_task.testing import FakeClock
+from tests.support.holding import hold
+from tests.support.waiting import until
 
 
 def vanish(controller):
@@ -154,10 +124,7 @@ def test_who_was_out_of_reach_for_long_looks_what_is_still_its_own(controller_on
     slow._link.steward.renew()
     slow.counts()
     assert slow.desynced_tasks == [handle.id]
-    until = time.monotonic() + 10
-    while handle.running and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not handle.running
+    until(lambda: not handle.running, "its worker has let go", seconds=10)
     assert heir.reconcile().lost == (handle.id,)
 
 
