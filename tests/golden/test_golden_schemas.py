@@ -12,25 +12,17 @@ import pytest
 from chongming_task import PostgresTaskStore, SqliteTaskStore, StoreError
 from chongming_task.core.ports import Touch, Write
 from chongming_task.core.query import TaskQuery
-from chongming_task.core.records import Progress, TaskSnapshot
+from chongming_task.core.records import Progress
 from chongming_task.core.states import TaskStatus
 from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.testing import check_audit
 from chongming_task.testing.contract_records import a_command, a_line, an_edge, an_owner
 from tests.golden import history
 from tests.golden.history import moment
+from tests.support.sameness import assert_same
 
 HERE = Path(__file__).parent
 EARLIER = range(1, SCHEMA_VERSION)
-
-
-def assert_same(found, stored):
-    """Equal, and of equal types all the way down; a set may be in any order."""
-    assert found == stored
-    assert repr(found) == repr(stored) or isinstance(stored, TaskSnapshot)
-    if isinstance(stored, TaskSnapshot):
-        for name, one, two in zip(stored._fields, found, stored, strict=True):
-            assert isinstance(two, frozenset) or repr(one) == repr(two), name
 
 
 def assert_holds_the_history(store, schema):

@@ -22,6 +22,7 @@ from chongming_task.core.records import (
 )
 from chongming_task.core.text import clean
 from chongming_task.stores import codec
+from tests.support.sameness import assert_same
 
 text = st.text(max_size=30).map(clean)
 maybe_text = st.none() | text
@@ -111,14 +112,6 @@ def plain(row):
     """Nothing but what any database takes."""
     assert all(type(value) in (str, int, float, type(None)) for value in row), row
     return tuple(row)
-
-
-def assert_same(found, stored):
-    assert found == stored
-    assert type(found) is type(stored)
-    for name, one, two in zip(stored._fields, found, stored, strict=True):
-        assert type(one) is type(two), name
-        assert isinstance(two, frozenset) or repr(one) == repr(two), name
 
 
 @settings(max_examples=60, deadline=None)
