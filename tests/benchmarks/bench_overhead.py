@@ -6,20 +6,20 @@ make bench ARGS="-k ratio -s"      prints the ratios
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from chongming_task import Controller, task
+from chongming_task import Controller
 from chongming_task.core.policies import RetryPolicy
 from chongming_task.core.ports import AttemptRequest
 from chongming_task.runtime.context import TaskContext
 from chongming_task.runtime.ready_queue import ReadyQueue
 from chongming_task.runtime.token import CancellationToken
+from tests.support.bare import SLOTS, no_op, seconds, through_a_pool
 
 TASKS = 5_000
-SLOTS = 8
 ROUNDS = 7
+POOL = partial(through_a_pool, TASKS)
 
 
 class Plain:
@@ -29,30 +29,11 @@ class Plain:
         """Return."""
 
 
-@task
-def no_op() -> None:
-    """Return."""
-
-
-def through_a_pool() -> None:
-    """Submit all to the standard library's pool, then wait for every result."""
-    with ThreadPoolExecutor(SLOTS) as pool:
-        for future in [pool.submit(no_op) for _ in range(TASKS)]:
-            future.result()
-
-
 def through_a_controller() -> None:
-    """The same through a controller on the memory store."""
+    """The pool's work through a controller on the memory store."""
     with Controller(max_parallel=SLOTS) as controller:
         for handle in [controller.submit(no_op) for _ in range(TASKS)]:
             handle.result()
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes."""
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 def side_by_side(ours: Callable[[], object], bare: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
@@ -85,13 +66,13 @@ def many(call: Callable[[], object], times: int = 20_000) -> Callable[[], None]:
 
 def bench_no_op_ratio(benchmark):
     """One no-op task beside submit + result of a thread pool."""
-    tell("no-op task / ThreadPoolExecutor", side_by_side(through_a_controller, through_a_pool))
+    tell("no-op task / ThreadPoolExecutor", side_by_side(through_a_controller, POOL))
     benchmark.pedantic(through_a_controller, rounds=3, warmup_rounds=1)
 
 
 def bench_thread_pool(benchmark):
     """The pool itself, for the table."""
-    benchmark.pedantic(through_a_pool, rounds=3, warmup_rounds=1)
+    benchmark.pedantic(POOL, rounds=3, warmup_rounds=1)
 
 
 def bench_checkpoint_ratio(benchmark):

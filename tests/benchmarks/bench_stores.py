@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
@@ -18,35 +16,23 @@ from pathlib import Path
 
 import pytest
 
-from chongming_task import Controller, MemoryTaskStore, PostgresTaskStore, SqliteTaskStore, StoreWarning, task
+from chongming_task import Controller, MemoryTaskStore, PostgresTaskStore, SqliteTaskStore, StoreWarning
 from chongming_task.core.ports import TaskStore, Write
 from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import AttemptRecord, TaskSnapshot, Transition
 from chongming_task.core.states import TaskStatus as S
 from chongming_task.errors import ConcurrencyConflict
+from tests.support.bare import SLOTS, no_op, seconds, through_a_pool
 
 TASKS = 3_000
-SLOTS = 8
 ROUNDS = 5
 POOLS = 6
 FEW, MANY = 1_000, 100_000  # rows
 warnings.simplefilter("ignore", StoreWarning)
 
 
-@task
-def no_op() -> None:
-    """Return."""
-
-
-def through_a_pool() -> None:
-    """Submit all to the standard library's pool, then wait for every result."""
-    with ThreadPoolExecutor(SLOTS) as pool:
-        for future in [pool.submit(no_op) for _ in range(TASKS)]:
-            future.result()
-
-
 def through(store: TaskStore, tasks: int = TASKS) -> Callable[[], None]:
-    """The same, durably."""
+    """The work of the pool, durably."""
 
     def run() -> None:
         controller = Controller(max_parallel=SLOTS, store=store)
@@ -57,13 +43,6 @@ def through(store: TaskStore, tasks: int = TASKS) -> Callable[[], None]:
             controller.close(close_store=False)
 
     return run
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes."""
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 @contextmanager
@@ -92,7 +71,7 @@ class Counted:
 def compare(what: str, store: TaskStore) -> None:
     """Print what a durable no-op task costs, beside the pool and beside memory, taken in turn."""
     durable, memory = through(store), through(MemoryTaskStore())
-    durable(), memory(), through_a_pool()
+    durable(), memory(), through_a_pool(TASKS)
     counted = Counted(store)
     rounds = [(seconds(durable), seconds(memory), pool_seconds()) for _ in range(ROUNDS)]
     ratios = [ours / bare for ours, _, bare in rounds]
@@ -107,7 +86,7 @@ def compare(what: str, store: TaskStore) -> None:
 
 def pool_seconds() -> float:
     """How long the pool takes: the mean of several, for one run in two takes twice as long as the other."""
-    return statistics.mean(seconds(through_a_pool) for _ in range(POOLS))
+    return statistics.mean(seconds(lambda: through_a_pool(TASKS)) for _ in range(POOLS))
 
 
 def bench_stores_sqlite_ratio(benchmark):
