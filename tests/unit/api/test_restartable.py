@@ -257,7 +257,6 @@ def test_a_record_comes_back_with_its_arguments(rig, other):
     assert live.work.args[0] is not snapshot.inputs["args"][0]
 
 
-
 def test_a_submission_and_a_record_make_the_same(rig):
     """In one process: they go the same way, and a record queues behind what was submitted before it."""
     submitted = rig.controller._submissions.make(train, ([1],), {}, Options())
