@@ -37,7 +37,7 @@ panel
 """
 WAIT = "go.wait(40)"
 DEAF = """
-import chongming_task.notebook.panel as module
+import chongming_task.notebook.view as module
 module.hear_clicks_while_a_cell_runs = lambda comm: None  # as on kernels without subshells
 """
 

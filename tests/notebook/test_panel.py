@@ -11,7 +11,7 @@ import pytest
 
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.errors import ConfigurationError, ControllerClosed
-from chongming_task.notebook.panel import ACTOR, Panel, panel
+from chongming_task.notebook.panel import Panel, panel
 from chongming_task.notebook.pump import PUMP
 from tests.notebook.sample_tasks import FakeController, ended, one_of_each, running, task
 
@@ -72,7 +72,7 @@ def test_a_click_becomes_a_verb_and_its_answer_comes_back(wire, controller):
         "error": None,
         "results": [{"task": each, "ok": True, "acted": True, "error": None} for each in ids],
     }
-    assert controller.asked == [(Verb.STOP, tuple(ids), {"actor": ACTOR, "graceful": False})]
+    assert controller.asked == [(Verb.STOP, tuple(ids), {"actor": "user:panel", "graceful": False})]
 
 
 def test_a_task_that_was_never_shown_is_not_touched(wire, controller):
@@ -83,7 +83,7 @@ def test_a_task_that_was_never_shown_is_not_touched(wire, controller):
     assert {result["task"]: result["ok"] for result in results} == {known: True, "somebody-elses": False}
     assert [ids for _, ids, _ in controller.asked] == [(known,)]
     wire.say({"id": "v-2", "verb": "pause", "ids": ["somebody-elses"], "args": {}})
-    assert wire.answer("v-2")["results"][0]["error"] == "no such task in this panel"
+    assert wire.answer("v-2")["results"][0]["error"] == "no such task in this view"
 
 
 @pytest.mark.parametrize("content", [None, 3, {"verb": "stop"}, {"id": "v", "verb": "eval", "ids": ["x"]}])

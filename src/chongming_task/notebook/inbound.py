@@ -162,7 +162,7 @@ def _parse_one(
 ) -> DetailsRequest | ForceRequest | Refusal:
     task = content.get("task")
     if not _is_id(task) or task not in tasks:
-        return Refusal(request_id, "no such task in this panel")
+        return Refusal(request_id, "no such task in this view")
     if verb == FORCE:
         return _parse_force(request_id, task, content)
     seen, after = content.get("seen", ""), content.get("after", 0)
