@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { figures } from "../src/panel/Summary.tsx";
 import { forecast } from "../src/tasks/forecast.ts";
+import { figures } from "../src/view/Summary.tsx";
 import { reset, type SampleRow, tableOf } from "./samples.ts";
 
 /** One a second, the last one now. */

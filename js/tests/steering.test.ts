@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { noticeOf, planForRow, planForRows } from "../src/panel/steering.ts";
 import { refusal } from "../src/tasks/situations.ts";
 import { statusCountdown, statusText } from "../src/tasks/status_text.ts";
+import { noticeOf, planForRow, planForRows } from "../src/view/steering.ts";
 import { tableOf } from "./samples.ts";
 
 const result = (task: string, error: string | null = null, acted = true) => ({

@@ -2,11 +2,11 @@
 
 import { afterEach, describe, expect, it } from "vitest";
 import { TITLES } from "../src/panel/Titles.tsx";
-import * as words from "../src/panel/words.ts";
 import { EARLIER_WORKER, STILL_RUNNING } from "../src/tasks/row_text.ts";
 import { refusal } from "../src/tasks/situations.ts";
 import { statusCountdown } from "../src/tasks/status_text.ts";
 import { GROUPS, STATUS_LOOKS } from "../src/tasks/statuses.ts";
+import * as words from "../src/view/words.ts";
 import { VERBS } from "../src/wire/protocol.ts";
 import { CHINESE } from "../src/words/chinese.ts";
 import { languageOf, say, speak } from "../src/words/say.ts";

@@ -13,8 +13,8 @@ export function ByHand({ drawer, row }: { drawer: DrawerSession; row: number }) 
         type="button"
         class="cmt-button"
         data-testid="cmt-by-hand"
-        aria-disabled={drawer.panel.life === "gone"}
-        onClick={() => drawer.beginByHand(drawer.panel.table.status(row))}
+        aria-disabled={drawer.view.life === "gone"}
+        onClick={() => drawer.beginByHand(drawer.view.table.status(row))}
       >
         {say("Set status by hand…")}
       </button>

@@ -1,4 +1,4 @@
-/** What is known of one task, under its row: a list of tabs and the page that is chosen. */
+/** What is known of one task: a list of tabs and the page that is chosen. */
 
 import type { ComponentChild } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -16,36 +16,24 @@ interface DrawerProps {
   drawer: DrawerSession;
   row: number;
   dossier: Dossier;
-  /** Pixels from the top of the table's body. */
-  top: number;
-  height: number;
 }
 
-export function Drawer({ drawer, row, dossier, top, height }: DrawerProps) {
-  const name = drawer.panel.table.columns.name[row] ?? "";
+export function Drawer({ drawer, row, dossier }: DrawerProps) {
+  const name = drawer.view.table.columns.name[row] ?? "";
   return (
-    <div class="cmt-drawer-row" role="row" style={{ transform: `translateY(${top}px)`, height: `${height}px` }}>
-      <div role="gridcell" aria-colspan={7} class="cmt-drawer-cell">
-        <section
-          class="cmt-drawer"
-          id={drawer.id}
-          data-testid="cmt-drawer"
-          aria-label={say("Details of {name}", { name })}
-        >
-          <Tabs drawer={drawer} dossier={dossier} />
-          <div
-            class="cmt-page"
-            role="tabpanel"
-            id={`${drawer.id}-page`}
-            aria-labelledby={`${drawer.id}-${drawer.tab}`}
-            data-testid={`cmt-page-${drawer.tab}`}
-          >
-            {dossier.error !== null && <p class="cmt-drawer-error">{dossier.error || say("no answer")}</p>}
-            {dossier.known ? page(drawer, row, dossier) : <p class="cmt-quiet">{say("Waiting for the kernel…")}</p>}
-          </div>
-        </section>
+    <section class="cmt-drawer" id={drawer.id} data-testid="cmt-drawer" aria-label={say("Details of {name}", { name })}>
+      <Tabs drawer={drawer} dossier={dossier} />
+      <div
+        class="cmt-page"
+        role="tabpanel"
+        id={`${drawer.id}-page`}
+        aria-labelledby={`${drawer.id}-${drawer.tab}`}
+        data-testid={`cmt-page-${drawer.tab}`}
+      >
+        {dossier.error !== null && <p class="cmt-drawer-error">{dossier.error || say("no answer")}</p>}
+        {dossier.known ? page(drawer, row, dossier) : <p class="cmt-quiet">{say("Waiting for the kernel…")}</p>}
       </div>
-    </div>
+    </section>
   );
 }
 

@@ -15,7 +15,7 @@ export function ErrorPage({ drawer, dossier }: { drawer: DrawerSession; dossier:
           type="button"
           class="cmt-button"
           data-testid="cmt-copy-error"
-          onClick={() => void drawer.panel.copy(errorText(failure))}
+          onClick={() => void drawer.view.copy(errorText(failure))}
         >
           {say("Copy")}
         </button>

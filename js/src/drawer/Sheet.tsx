@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { count } from "../format.ts";
-import { Icon } from "../panel/Icon.tsx";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
+import { Icon } from "../view/Icon.tsx";
 import type { Status } from "../wire/protocol.ts";
 import { say } from "../words/say.ts";
 

@@ -1,6 +1,6 @@
 /** The state of the drawer: whose it is, which page, what is typed in it. Rows move, so it belongs to a task. */
 
-import type { PanelSession } from "../panel/session.ts";
+import type { ViewSession } from "../view/session.ts";
 import type { Status } from "../wire/protocol.ts";
 import { say } from "../words/say.ts";
 import { Follower } from "./follower.ts";
@@ -25,8 +25,8 @@ export class DrawerSession {
   readonly id = `cmt-drawer-${++serial}`;
   readonly follower: Follower;
 
-  constructor(readonly panel: PanelSession) {
-    this.follower = new Follower(panel.link, panel.repaint);
+  constructor(readonly view: ViewSession) {
+    this.follower = new Follower(view.link, view.repaint);
   }
 
   /** Opens it under a row, at a page or where the reader was last; a second time closes it. */
@@ -41,9 +41,9 @@ export class DrawerSession {
       this.row = row;
       this.search = "";
       this.byHand = null;
-      this.follower.open(this.panel.table.columns.id[row] ?? "");
+      this.follower.open(this.view.table.columns.id[row] ?? "");
     }
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   /** The same for the keyboard: it lands in the drawer. */
@@ -54,7 +54,7 @@ export class DrawerSession {
 
   showByHand(row: number): void {
     this.show(row, "overview");
-    this.beginByHand(this.panel.table.status(row));
+    this.beginByHand(this.view.table.status(row));
   }
 
   /** Rows of another feed are other tasks: then the keyboard has nowhere to go back to. */
@@ -62,18 +62,18 @@ export class DrawerSession {
     const { row } = this;
     this.row = null;
     this.follower.close();
-    if (row !== null && refocus) this.panel.moveTo(row);
-    this.panel.repaint();
+    if (row !== null && refocus) this.view.moveTo(row);
+    this.view.repaint();
   }
 
   showTab(tab: Tab): void {
     this.tab = tab;
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   searchOutput(text: string): void {
     this.search = text;
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   /** Asks for what is due; called with every drawing. */
@@ -81,7 +81,7 @@ export class DrawerSession {
     const { row } = this;
     const { dossier } = this.follower;
     if (row === null || dossier === null) return;
-    const { table } = this.panel;
+    const { table } = this.view;
     const { columns } = table;
     if (columns.id[row] !== dossier.task) {
       this.close(false);
@@ -93,20 +93,20 @@ export class DrawerSession {
   // ---- a status by hand
 
   beginByHand(to: Status): void {
-    if (this.panel.life === "gone") return;
+    if (this.view.life === "gone") return;
     this.byHand = { to, reason: "" };
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   fillByHand(change: Partial<ByHandForm>): void {
     if (this.byHand) this.byHand = { ...this.byHand, ...change };
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   endByHand(): void {
     this.byHand = null;
-    if (this.row !== null) this.panel.moveTo(this.row);
-    this.panel.repaint();
+    if (this.row !== null) this.view.moveTo(this.row);
+    this.view.repaint();
   }
 
   async setByHand(): Promise<void> {
@@ -114,9 +114,9 @@ export class DrawerSession {
     const task = this.follower.dossier?.task;
     if (!form || task === undefined || form.reason.trim() === "") return;
     this.endByHand();
-    const reply = await this.panel.link.request({ verb: "force_transition", task, to: form.to, reason: form.reason });
+    const reply = await this.view.link.request({ verb: "force_transition", task, to: form.to, reason: form.reason });
     const asked = (reply.body as { done?: boolean } | undefined)?.done === false;
-    if (reply.error !== null) this.panel.say({ text: reply.error, bad: true });
-    else this.panel.say({ text: asked ? say("its own controller was asked") : say("status set by hand"), bad: false });
+    if (reply.error !== null) this.view.say({ text: reply.error, bad: true });
+    else this.view.say({ text: asked ? say("its own controller was asked") : say("status set by hand"), bad: false });
   }
 }

@@ -52,14 +52,16 @@ export function Grid({ session }: { session: PanelSession }) {
             return <Row key={row} session={session} row={row} index={index} top={top} reachable={reachable} />;
           })}
           {open >= 0 && drawer.row !== null && dossier !== null && (
-            <Drawer
+            <div
               key="drawer"
-              drawer={drawer}
-              row={drawer.row}
-              dossier={dossier}
-              top={(open + 1) * ROW_HEIGHT}
-              height={DRAWER_HEIGHT}
-            />
+              class="cmt-drawer-row"
+              role="row"
+              style={{ transform: `translateY(${(open + 1) * ROW_HEIGHT}px)`, height: `${DRAWER_HEIGHT}px` }}
+            >
+              <div role="gridcell" aria-colspan={7} class="cmt-drawer-cell">
+                <Drawer drawer={drawer} row={drawer.row} dossier={dossier} />
+              </div>
+            </div>
           )}
         </div>
       </div>

@@ -1,23 +1,24 @@
 /** The whole panel, top to bottom. Drawn anew, as a whole, whenever something changed: only differences reach the DOM. */
 
-import { clockTime } from "../format.ts";
+import { Foot } from "../view/Foot.tsx";
+import { Gone } from "../view/Gone.tsx";
+import { Menu } from "../view/Menu.tsx";
+import { SegmentBar } from "../view/SegmentBar.tsx";
+import { Summary } from "../view/Summary.tsx";
+import { EMPTY, LOADING, NOTHING_MATCHES } from "../view/words.ts";
 import { say, spoken } from "../words/say.ts";
 import { Chips } from "./Chips.tsx";
 import { FilterBox } from "./FilterBox.tsx";
-import { Footer } from "./Footer.tsx";
 import { Grid } from "./Grid.tsx";
-import { Menu } from "./Menu.tsx";
-import { SegmentBar } from "./SegmentBar.tsx";
-import { Summary } from "./Summary.tsx";
+import { Selection } from "./Selection.tsx";
 import type { PanelSession } from "./session.ts";
-import { EMPTY, LOADING, NOTHING_MATCHES } from "./words.ts";
 
 export function Panel({ session }: { session: PanelSession }) {
   const { table, life } = session;
   const name = table.title || say("Tasks");
   return (
     <section
-      class="cmt-panel"
+      class="cmt-view cmt-panel"
       data-testid="cmt-panel"
       data-life={life}
       lang={spoken()}
@@ -41,21 +42,9 @@ export function Panel({ session }: { session: PanelSession }) {
       ) : (
         <Grid session={session} />
       )}
-      <Footer session={session} />
+      <Foot session={session}>{session.selected.size > 0 && <Selection session={session} />}</Foot>
       {session.menu.row !== null && <Menu session={session} row={session.menu.row} />}
     </section>
-  );
-}
-
-function Gone({ session }: { session: PanelSession }) {
-  const text =
-    session.asOf === null
-      ? say("Kernel gone")
-      : say("Kernel gone: last known state, {when}", { when: clockTime(session.asOf) });
-  return (
-    <p class="cmt-gone" role="status" data-testid="cmt-gone">
-      {text}
-    </p>
   );
 }
 

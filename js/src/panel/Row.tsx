@@ -6,10 +6,10 @@ import { elapsedMs } from "../tasks/order.ts";
 import { clockHint, earlierWorker } from "../tasks/row_text.ts";
 import { statusCountdown } from "../tasks/status_text.ts";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
+import { Actions } from "../view/Actions.tsx";
+import { Icon } from "../view/Icon.tsx";
+import { ProgressCell } from "../view/ProgressCell.tsx";
 import { say } from "../words/say.ts";
-import { Actions } from "./Actions.tsx";
-import { Icon } from "./Icon.tsx";
-import { ProgressCell } from "./ProgressCell.tsx";
 import type { PanelSession } from "./session.ts";
 
 interface RowProps {

@@ -1,117 +1,26 @@
-/** One view's state: the table, what the reader chose, and what was clicked. The components read it and call it. */
+/** The panel's state beside that of every view: what the reader filters, sorts and selects. */
 
-import { copyText } from "../drawer/copy.ts";
-import { DrawerSession } from "../drawer/drawer_session.ts";
 import { orderRows, type Sort, type SortColumn } from "../tasks/order.ts";
-import { refusal } from "../tasks/situations.ts";
 import { GROUPS } from "../tasks/statuses.ts";
-import { TaskTable } from "../tasks/table.ts";
-import { MAY_WAIT, Waiting } from "../tasks/waits.ts";
-import { type Life, Link, type LinkListener, type WidgetModel } from "../wire/link.ts";
-import type { PatchMessage, ResetMessage, SavedTable, Verb } from "../wire/protocol.ts";
-import { say as inWords } from "../words/say.ts";
-import { MenuSession } from "./menu_session.ts";
-import { type Notice, noticeOf, type Plan, planForRow, planForRows } from "./steering.ts";
-import { KERNEL_GONE } from "./words.ts";
+import { ViewSession } from "../view/session.ts";
+import { planForRows } from "../view/steering.ts";
+import type { Verb } from "../wire/protocol.ts";
+import { ROWS_IN_SIGHT } from "./virtual_rows.ts";
 
-/** A click not answered within this time is shown as waiting. */
-const WAITING_SHOWS_AFTER_MS = 250;
 /** A pointer that rests longer is not about to click: the order may move again. */
 const POINTER_HOLD_MS = 5000;
 /** Larger tables are put in order at most once a second. */
 const LARGE_TABLE = 5000;
-const GOOD_NEWS_MS = 20_000;
 
-interface Click {
-  verb: Verb;
-  at: number;
-}
-
-export class PanelSession implements LinkListener {
-  readonly table: TaskTable;
-  readonly link: Link;
-  life: Life = "connecting";
-  /** When the last saved table was true, in Unix milliseconds. */
-  private savedAt: number | null = null;
-
+export class PanelSession extends ViewSession {
   group: string | null = null;
   text = "";
   sort: Sort | null = null;
   readonly selected = new Set<number>();
-  /** The row that has, or last had, the keyboard. */
-  current: number | null = null;
-  /** Asks the view to move the keyboard to the current row. */
-  focusWanted = false;
-  question: Plan | null = null;
-  readonly drawer: DrawerSession;
-  readonly menu: MenuSession;
-  readonly waiting: Waiting;
-  /** The rows that exist on the screen. */
-  inSight: readonly number[] = [];
-
-  private notice: (Notice & { at: number }) | null = null;
-  private readonly clicks = new Map<number, Click>();
   private pointerAt: number | null = null;
   private order: number[] = [];
   private orderedAt = 0;
   private orderedVersion = -1;
-
-  constructor(
-    model: WidgetModel,
-    signal: AbortSignal,
-    /** Draws soon; many calls draw once. */
-    readonly repaint: () => void,
-    private readonly now: () => number = Date.now,
-  ) {
-    this.table = new TaskTable(now);
-    this.link = new Link(model, this, signal, now);
-    this.drawer = new DrawerSession(this);
-    this.menu = new MenuSession(this);
-    this.waiting = new Waiting(this.link, repaint, now);
-    this.link.open();
-  }
-
-  // ---- news from the kernel
-
-  reset(message: ResetMessage): void {
-    this.table.reset(message);
-    this.savedAt = null;
-    this.repaint();
-  }
-
-  patch(message: PatchMessage): boolean {
-    const follows = this.table.patch(message);
-    if (follows) this.repaint();
-    return follows;
-  }
-
-  saved(table: SavedTable): void {
-    this.table.load(table);
-    this.savedAt = table.saved_at;
-    this.repaint();
-  }
-
-  lifeChanged(life: Life): void {
-    this.life = life;
-    if (life === "gone") {
-      this.question = null;
-      this.table.stop(this.asOf ?? this.now());
-    }
-    this.repaint();
-  }
-
-  /** When what is shown was last known to be true, in Unix milliseconds; null before anything is known. */
-  get asOf(): number | null {
-    return this.savedAt ?? this.link.confirmedAt;
-  }
-
-  /** Asks the kernel for what is due; called after every drawing. */
-  tick(): void {
-    this.drawer.tick();
-    const { columns } = this.table;
-    const held = this.inSight.filter((row) => MAY_WAIT.has(this.table.status(row)));
-    this.waiting.tick(held.map((row) => columns.id[row] ?? "").filter(Boolean));
-  }
 
   // ---- which rows
 
@@ -134,7 +43,7 @@ export class PanelSession implements LinkListener {
   }
 
   /** Whether the order is kept for the pointer although it has changed. */
-  get orderHeld(): boolean {
+  override get orderHeld(): boolean {
     return this.table.orderVersion !== this.orderedVersion && this.holdsOrder();
   }
 
@@ -177,7 +86,7 @@ export class PanelSession implements LinkListener {
     this.repaint();
   }
 
-  // ---- selection and keyboard
+  // ---- selection
 
   select(row: number, on: boolean): void {
     if (on) this.selected.add(row);
@@ -194,26 +103,7 @@ export class PanelSession implements LinkListener {
     this.repaint();
   }
 
-  moveTo(row: number | undefined): void {
-    if (row === undefined) return;
-    this.current = row;
-    this.focusWanted = true;
-    this.repaint();
-  }
-
   // ---- verbs
-
-  /** Null when the verb may be asked of the row; else the reason. */
-  refusal(row: number, verb: Verb): string | null {
-    return this.life === "gone" ? inWords(KERNEL_GONE) : refusal(this.table.situation(row), verb);
-  }
-
-  actOnRow(row: number, verb: Verb, atOnce = false): void {
-    const reason = atOnce ? null : this.refusal(row, verb);
-    if (reason !== null) this.say({ text: `${this.table.columns.name[row] ?? ""}: ${reason}`, bad: true });
-    // The same word twice is a double click; another one is a change of mind, and is sent though the first waits.
-    else if (atOnce || this.clicks.get(row)?.verb !== verb) this.begin(planForRow(this.table, row, verb, atOnce));
-  }
 
   actOnSelection(verb: Verb): void {
     const plan = planForRows(this.table, this.selected, verb);
@@ -221,56 +111,60 @@ export class PanelSession implements LinkListener {
     else this.say({ text: plan.exceptions.join(" "), bad: true });
   }
 
-  answerQuestion(yes: boolean): void {
-    const plan = this.question;
-    this.question = null;
-    if (plan && yes) void this.run(plan);
-    this.repaint();
-  }
-
-  private begin(plan: Plan): void {
-    this.notice = null;
-    if (plan.question === null) void this.run(plan);
-    else this.question = plan;
-    this.repaint();
-  }
-
-  private async run(plan: Plan): Promise<void> {
-    const at = this.now();
-    const rows = plan.asks.flatMap((ask) => ask.rows);
-    const click = { verb: plan.verb, at };
-    for (const row of rows) this.clicks.set(row, click);
-    setTimeout(this.repaint, WAITING_SHOWS_AFTER_MS);
-    const ids = (ask: { rows: number[] }) => ask.rows.map((row) => this.table.columns.id[row] ?? "");
-    const replies = await Promise.all(plan.asks.map((ask) => this.link.ask(plan.verb, ids(ask), ask.args)));
-    for (const row of rows) if (this.clicks.get(row) === click) this.clicks.delete(row);
+  protected override answered(rows: readonly number[]): void {
     if (rows.length > 1) this.selected.clear();
-    const error = replies.find((reply) => reply.error !== null)?.error;
-    const results = replies.flatMap((reply) => reply.results);
-    this.say(error ? { text: error, bad: true } : noticeOf(this.table, results));
   }
 
-  /** The verb that was clicked on a row and has waited for the kernel long enough to be noticed. */
-  waitingVerb(row: number): Verb | null {
-    const click = this.clicks.get(row);
-    return click && this.now() - click.at >= WAITING_SHOWS_AFTER_MS ? click.verb : null;
+  // ---- keyboard
+
+  /** In the table arrows walk, space selects and Enter opens; Escape takes back what was chosen. */
+  override takesKey(key: string, target: Element): boolean {
+    if (key === "Escape") return this.takesBack(target);
+    if (!target.closest(".cmt-body")) return false;
+    const { current } = this;
+    if (target.matches(".cmt-row") && current !== null) {
+      if (key === "Enter") this.drawer.toggle(current);
+      if (key === " ") this.select(current, !this.selected.has(current));
+      if (key === "Enter" || key === " ") return true;
+    }
+    return this.walks(key);
   }
 
-  async copy(text: string): Promise<void> {
-    const done = await copyText(text);
-    this.say(done ? { text: inWords("copied"), bad: false } : { text: inWords("the browser did not copy"), bad: true });
+  private takesBack(target: Element): boolean {
+    if (target.matches(".cmt-search")) this.filterText("");
+    else if (this.selected.size > 0) this.selectAll(false);
+    else return false;
+    return true;
   }
 
-  // ---- the line that says what happened
-
-  say(notice: Notice | null): void {
-    this.notice = notice && { ...notice, at: this.now() };
-    this.repaint();
+  private walks(key: string): boolean {
+    const rows = this.rows();
+    const here = this.current === null ? -1 : rows.indexOf(this.current);
+    const place = placeAfter(key, here, rows.length);
+    if (place === undefined) return false;
+    this.moveTo(rows[place]);
+    return true;
   }
 
-  /** Good news fades by itself, bad news stays until something else is done. */
-  currentNotice(): Notice | null {
-    const { notice } = this;
-    return notice && (notice.bad || this.now() - notice.at < GOOD_NEWS_MS) ? notice : null;
+  /** Ctrl+A selects all rows. */
+  override takesChord(event: KeyboardEvent, target: Element): boolean {
+    if (event.key.toLowerCase() !== "a" || event.altKey) return false;
+    if (!target.closest(".cmt-body") || target.closest(".cmt-drawer")) return false;
+    this.selectAll(true);
+    return true;
   }
+}
+
+/** Where a key leads in a list; undefined: it is none of those that walk. */
+function placeAfter(key: string, here: number, length: number): number | undefined {
+  const last = length - 1;
+  const places: Record<string, number> = {
+    ArrowDown: Math.min(here + 1, last),
+    ArrowUp: Math.max(here - 1, 0),
+    PageDown: Math.min(Math.max(here, 0) + ROWS_IN_SIGHT, last),
+    PageUp: Math.max(here - ROWS_IN_SIGHT, 0),
+    Home: 0,
+    End: last,
+  };
+  return places[key];
 }

@@ -2,9 +2,9 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { say } from "../words/say.ts";
-import type { PanelSession } from "./session.ts";
+import type { ViewSession } from "./session.ts";
 
-export function Menu({ session, row }: { session: PanelSession; row: number }) {
+export function Menu({ session, row }: { session: ViewSession; row: number }) {
   const { menu } = session;
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -8,10 +8,10 @@ import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import { MAY_WAIT } from "../tasks/waits.ts";
 import { say } from "../words/say.ts";
-import type { PanelSession } from "./session.ts";
+import type { ViewSession } from "./session.ts";
 import { WAITING } from "./words.ts";
 
-export function ProgressCell({ session, row }: { session: PanelSession; row: number }) {
+export function ProgressCell({ session, row }: { session: ViewSession; row: number }) {
   const { table } = session;
   const waiting = session.waitingVerb(row);
   if (waiting !== null) return <Words text={say(WAITING)} hint={`${say(waiting)}: ${say(WAITING)}`} kind="waiting" />;

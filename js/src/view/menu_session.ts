@@ -2,7 +2,7 @@
 
 import type { Verb } from "../wire/protocol.ts";
 import { say } from "../words/say.ts";
-import type { PanelSession } from "./session.ts";
+import type { ViewSession } from "./session.ts";
 import { VERB_LABELS } from "./words.ts";
 
 export interface MenuItem {
@@ -18,14 +18,14 @@ export class MenuSession {
   /** The button it hangs at. */
   anchor: HTMLElement | null = null;
 
-  constructor(private readonly panel: PanelSession) {}
+  constructor(private readonly view: ViewSession) {}
 
   toggle(row: number, anchor: HTMLElement): void {
     if (this.row === row) this.close();
     else {
       this.row = row;
       this.anchor = anchor;
-      this.panel.repaint();
+      this.view.repaint();
     }
   }
 
@@ -35,12 +35,12 @@ export class MenuSession {
     if (refocus) this.anchor?.focus({ preventScroll: true });
     this.row = null;
     this.anchor = null;
-    this.panel.repaint();
+    this.view.repaint();
   }
 
   choose(item: MenuItem): void {
     if (item.reason !== null) {
-      this.panel.say({ text: item.reason, bad: true });
+      this.view.say({ text: item.reason, bad: true });
       return;
     }
     this.close();
@@ -48,13 +48,13 @@ export class MenuSession {
   }
 
   /** Arrows walk, Escape and Tab close; whether the key was for the menu. */
-  key(key: string, target: HTMLElement): boolean {
+  key(key: string, target: Element): boolean {
     if (key === "Escape" || key === "Tab") {
       this.close();
       return true;
     }
     const items = [...(target.closest(".cmt-menu")?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-    const here = items.indexOf(target);
+    const here = items.indexOf(target as HTMLElement);
     const places: Record<string, number> = {
       ArrowDown: (here + 1) % items.length,
       ArrowUp: (here + items.length - (here < 0 ? 0 : 1)) % items.length,
@@ -67,14 +67,14 @@ export class MenuSession {
   }
 
   items(row: number): MenuItem[] {
-    const { panel } = this;
-    const { drawer, table } = panel;
+    const { view } = this;
+    const { drawer, table } = view;
     const id = table.columns.id[row] ?? "";
     const verb = (name: Verb): MenuItem => ({
       key: name,
       label: say(VERB_LABELS[name]),
-      reason: panel.refusal(row, name),
-      run: () => panel.actOnRow(row, name),
+      reason: view.refusal(row, name),
+      run: () => view.actOnRow(row, name),
     });
     const act = (key: string, label: string, run: () => void, reason: string | null = null): MenuItem => ({
       key,
@@ -82,15 +82,15 @@ export class MenuSession {
       reason,
       run,
     });
-    const gone = panel.life === "gone" ? say("the kernel is gone") : null;
+    const gone = view.life === "gone" ? say("the kernel is gone") : null;
     return [
       verb("cancel"),
       verb("skip"),
       verb("reset"),
       act("by-hand", say("Set status by hand…"), () => drawer.showByHand(row), gone),
       act("output", say("Show output"), () => drawer.showAt(row, "output")),
-      act("copy-id", say("Copy id"), () => void panel.copy(id)),
-      act("copy-code", say("Copy as code"), () => void panel.copy(`controller.handle("${id}")`)),
+      act("copy-id", say("Copy id"), () => void view.copy(id)),
+      act("copy-code", say("Copy as code"), () => void view.copy(`controller.handle("${id}")`)),
     ];
   }
 }

@@ -1,22 +1,24 @@
-/** The last line: a question to answer, what is selected, or what happened; and how fresh all this is. */
+/** The last line: a question to answer, or what happened; and how fresh all this is. */
 
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ago, count } from "../format.ts";
-import { BULK_VERBS } from "../wire/protocol.ts";
 import { say } from "../words/say.ts";
-import type { PanelSession } from "./session.ts";
+import type { ViewSession } from "./session.ts";
 import type { Plan } from "./steering.ts";
 import { VERB_LABELS, WAITING } from "./words.ts";
 
-export function Footer({ session }: { session: PanelSession }) {
+interface FootProps {
+  session: ViewSession;
+  /** What stands there while nothing is asked. */
+  children?: ComponentChildren;
+}
+
+export function Foot({ session, children }: FootProps) {
   const notice = session.currentNotice();
   return (
     <footer class="cmt-foot">
-      {session.question ? (
-        <Question session={session} plan={session.question} />
-      ) : session.selected.size > 0 ? (
-        <Selection session={session} />
-      ) : null}
+      {session.question ? <Question session={session} plan={session.question} /> : children}
       <span
         class={`cmt-notice ${notice?.bad ? "cmt-tone-red" : ""}`}
         role="status"
@@ -32,38 +34,16 @@ export function Footer({ session }: { session: PanelSession }) {
   );
 }
 
-function Selection({ session }: { session: PanelSession }) {
-  return (
-    <span class="cmt-selection" data-testid="cmt-selection">
-      <span class="cmt-selected">{say("{count} selected", { count: count(session.selected.size) })}</span>
-      {BULK_VERBS.map((verb) => (
-        <button
-          key={verb}
-          type="button"
-          class="cmt-button"
-          data-testid={`cmt-bulk-${verb}`}
-          aria-disabled={session.life === "gone"}
-          onClick={() => {
-            if (session.life !== "gone") session.actOnSelection(verb);
-          }}
-        >
-          {say(VERB_LABELS[verb])}
-        </button>
-      ))}
-    </span>
-  );
-}
-
 /** Asked in place, answered by a button or Escape. */
-function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
+function Question({ session, plan }: { session: ViewSession; plan: Plan }) {
   const no = useRef<HTMLButtonElement>(null);
   // The keyboard lands on the harmless answer, and goes back afterwards to where it was, or to the table.
   useLayoutEffect(() => {
     const before = document.activeElement;
-    const panel = no.current?.closest(".cmt-panel");
+    const view = no.current?.closest(".cmt-view");
     no.current?.focus({ preventScroll: true });
     return () => {
-      const row = panel?.querySelector<HTMLElement>(".cmt-body .cmt-row[tabindex='0']");
+      const row = view?.querySelector<HTMLElement>(".cmt-body .cmt-row[tabindex='0']");
       const place = before instanceof HTMLElement && before !== document.body ? before : row;
       place?.focus({ preventScroll: true });
     };
@@ -97,7 +77,7 @@ function Question({ session, plan }: { session: PanelSession; plan: Plan }) {
 /** A kernel that lives is heard every ten seconds. */
 const QUIET_MS = 15_000;
 
-function freshness(session: PanelSession): string {
+function freshness(session: ViewSession): string {
   if (session.table.behind > 0) return say("{count} more to come", { count: count(session.table.behind) });
   if (session.orderHeld) return say("order held under the pointer");
   if (session.asOf === null || session.life === "gone") return "";

@@ -3,11 +3,11 @@
 import type { Verb } from "../wire/protocol.ts";
 import { say } from "../words/say.ts";
 import { Icon, type IconName } from "./Icon.tsx";
-import type { PanelSession } from "./session.ts";
+import type { ViewSession } from "./session.ts";
 import { VERB_LABELS } from "./words.ts";
 
 interface ActionsProps {
-  session: PanelSession;
+  session: ViewSession;
   row: number;
   reachable: boolean;
 }
