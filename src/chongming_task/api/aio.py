@@ -1,6 +1,6 @@
 """``controller.aio`` and ``await handle``: the verbs and waits for coroutines. Loaded with the first of them.
 
-There is one implementation of every verb, in ``api.steering``; here only what it stands on awaits instead of blocking.
+There is one implementation of every verb, in ``api.verbs``; here only what it stands on awaits instead of blocking.
 A wait takes no thread: the engine wakes the event loop. What has to ask the store runs in the loop's thread pool.
 """
 
@@ -19,7 +19,8 @@ from chongming_task.api.queries import Queries
 from chongming_task.api.recovery import Recovery
 from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of
-from chongming_task.api.steering import Steering, grace_of, has_ended, is_decided
+from chongming_task.api.steering import Steering
+from chongming_task.api.verbs import grace_of, has_ended, is_decided
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus
@@ -280,7 +281,7 @@ class AsyncController:
     waiting_for = _in_thread(Queries.waiting_for)
     prune = _in_thread(Queries.prune)
     can = _in_thread(Steering.can)
-    commands = _in_thread(Steering.commands)
+    commands = _in_thread(Queries.commands)
     reconcile = _in_thread(Recovery.reconcile)
     audit_buckets = _in_thread(Recovery.audit_buckets)
     start_run = _in_thread(RunStarting.start_run)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.seconds import patience_of
-from chongming_task.api.steering import has_ended
+from chongming_task.api.verbs import has_ended
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.waiters import Waiter
 

@@ -105,6 +105,8 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
         [1, 2, 4, 8]
     """
 
+    _link: EngineLink
+
     def __init__(
         self,
         store: str | os.PathLike[str] | TaskStore | None = None,

@@ -11,7 +11,7 @@ from chongming_task.api.handle import TaskHandle
 from chongming_task.api.pipeline_checks import unknown_node
 from chongming_task.api.run_summary import RunSummary, summary_of
 from chongming_task.api.seconds import patience_of, seconds_of, within
-from chongming_task.api.steering import asked, grace_of
+from chongming_task.api.verbs import asked, grace_of
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus, Verb
