@@ -123,6 +123,10 @@ class ChangeFeed(Protocol):
         """
         ...
 
+    def last_change(self) -> int:
+        """The cursor of the newest change; 0 when there is none. What is committed later has a higher one."""
+        ...
+
     def wait_for_change(self, timeout: float, seen: int | None = None) -> int:
         """Wait until anything in the store changes, by whomever: records, news of them, output, commands, leases.
 

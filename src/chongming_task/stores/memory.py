@@ -314,6 +314,11 @@ class MemoryTaskStore:
         with self._lock:
             return self._feed.after(after, limit)
 
+    def last_change(self) -> int:
+        """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
+        with self._lock:
+            return self._feed.last()
+
     def wait_for_change(self, timeout: float, seen: int | None = None) -> int:
         """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
         deadline = time.monotonic() + timeout

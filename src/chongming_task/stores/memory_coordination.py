@@ -122,6 +122,9 @@ class Feed:
         part = slice(start, start + max(limit, 0))
         return list(map(Change, self._cursors[part], self._transitions[part]))
 
+    def last(self) -> int:
+        return self._cursors[-1] if self._cursors else 0
+
     def forget(self, task_ids: Collection[str]) -> None:
         kept = [pair for pair in zip(self._cursors, self._transitions, strict=True) if pair[1].task_id not in task_ids]
         self._cursors = [cursor for cursor, _ in kept]

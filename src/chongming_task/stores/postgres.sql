@@ -351,6 +351,9 @@ FROM chongming_transitions WHERE task_id = %(task_id)s AND version > %(after)s O
 SELECT seq, task_id, version, from_status, to_status, trigger, actor, reason, at
 FROM chongming_transitions WHERE seq > %(after)s ORDER BY seq LIMIT %(limit)s
 
+-- name: last_change
+SELECT coalesce(max(seq), 0) FROM chongming_transitions
+
 -- name: attempts
 SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, failure, executor, pid, owner, note
 FROM chongming_attempts WHERE task_id = %(task_id)s ORDER BY attempt

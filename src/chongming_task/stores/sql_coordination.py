@@ -173,6 +173,11 @@ class SqlCoordination:
         with self._database.read() as session:
             return list(map(change_from, session.all("changes", after=after, limit=max(limit, 0))))
 
+    def last_change(self) -> int:
+        """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
+        with self._database.read() as session:
+            return int(session.all("last_change")[0][0])
+
     def wait_for_change(self, timeout: float, seen: int | None = None) -> int:
         """See :class:`~chongming_task.core.coordination.ChangeFeed`."""
         return self._database.wait(timeout, seen)

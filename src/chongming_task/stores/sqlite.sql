@@ -326,6 +326,9 @@ FROM transitions WHERE task_id = :task_id AND version > :after ORDER BY version
 SELECT seq, task_id, version, from_status, to_status, trigger, actor, reason, at
 FROM transitions WHERE seq > :after ORDER BY seq LIMIT :limit
 
+-- name: last_change
+SELECT coalesce(max(seq), 0) FROM transitions
+
 -- name: attempts
 SELECT task_id, attempt, status, started_at, ended_at, seconds, paused_seconds, failure, executor, pid, owner, note
 FROM attempts WHERE task_id = :task_id ORDER BY attempt

@@ -35,12 +35,12 @@ class Connections:
         self._full_sync = full_sync
         self._lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        self._file = _identity(path)
+        self.file = _identity(path)  # which one stands there, as far as anybody was told
 
     def open(self, *, writes: bool) -> sqlite3.Connection:
         """A new connection; the caller closes it."""
         self.check_file()
-        with _gate(self._file):
+        with _gate(self.file):
             connection = sqlite3.connect(
                 self.uri(),
                 uri=True,
@@ -73,7 +73,7 @@ class Connections:
     def shut_out(self) -> Iterator[Path]:
         """Nothing of this package in this process opens the file meanwhile; our own idle connections are closed."""
         self.check_file()
-        with _gate(self._file):
+        with _gate(self.file):
             self.drop_idle()
             yield self.path
 
@@ -83,14 +83,15 @@ class Connections:
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
         """A connection to read with, of a small pool."""
-        connection = self._take()
+        self.check_file()
+        file, connection = self.file, self._take()
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
         with self._lock:
-            if not self.closed and len(self._idle) < _IDLE_READERS:
+            if not self.closed and self.file == file and len(self._idle) < _IDLE_READERS:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -109,10 +110,14 @@ class Connections:
             found = _identity(self.path)
         except OSError as error:
             raise StoreError(f"{self.path} cannot be reached ({error.strerror}): put it back") from error
-        if found != self._file:
+        if found != self.file:
+            self.file = found
             self.drop_idle()
-            self._file = found
-            raise StoreError(f"{self.path} was replaced by another file; what follows goes there")
+            raise self.replaced()
+
+    def replaced(self) -> StoreError:
+        """What is told once to everybody who has the file open that stood there before."""
+        return StoreError(f"{self.path} was replaced by another file; what follows goes there")
 
     def drop_idle(self) -> None:
         """Close the readers that nobody uses."""

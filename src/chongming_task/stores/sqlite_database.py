@@ -102,6 +102,7 @@ class SqliteDatabase:
         self._watch = SqliteWatch(connections)
         self._lock = threading.Lock()  # guards the writer
         self._writer: sqlite3.Connection | None = None
+        self._file = connections.file  # that it writes to
 
     @contextmanager
     def read(self) -> Iterator[SqliteSession]:
@@ -143,8 +144,11 @@ class SqliteDatabase:
             raise StoreError(f"{self._connections.path}: this store was opened read-only")
         try:
             self._connections.check_file()
+            if self._file != self._connections.file:  # somebody else here was told
+                raise self._connections.replaced()
         except StoreError:
             self._drop_writer()
+            self._file = self._connections.file
             raise
         if self._writer is None:
             self._writer = self._connections.open(writes=True)

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 
+from chongming_task.errors import StoreError
 from chongming_task.stores.sqlite_connections import Connections, wrapped
 
 __all__ = ["SqliteWatch"]
@@ -24,7 +25,9 @@ class SqliteWatch:
         self._connections = connections
         self._changed = threading.Condition()
         self._connection: sqlite3.Connection | None = None  # never writes
-        self._mark = 0
+        self._file = connections.file  # that it looks at
+        self._version: int | None = None
+        self._mark = 0  # counts changes: numbers of another file would mean nothing
         self._waiting = 0
 
     def wait(self, timeout: float, seen: int | None) -> int:
@@ -45,10 +48,30 @@ class SqliteWatch:
     def _look(self) -> int:
         if not self._connections.closed:
             with wrapped(self._connections.path):
+                self._check_file()
                 if self._connection is None:
-                    self._connection = self._connections.open(writes=False)
-                self._mark = self._connection.execute("PRAGMA data_version").fetchone()[0]
+                    self._connection, self._version = self._connections.open(writes=False), None
+                version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._version:
+                self._version = version
+                self._mark += 1
         return self._mark
+
+    def _check_file(self) -> None:
+        """Let go of a file that is no longer what stands at the path: nothing will ever change in it."""
+        try:
+            self._connections.check_file()
+            if self._file != self._connections.file:  # somebody else here was told
+                raise self._connections.replaced()
+        except StoreError:
+            self._file = self._connections.file
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def wake(self) -> None:
         """This process has written: who waits need not wait for the next look."""
@@ -59,7 +82,5 @@ class SqliteWatch:
     def close(self) -> None:
         """End every wait."""
         with self._changed:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            self._let_go()
             self._changed.notify_all()

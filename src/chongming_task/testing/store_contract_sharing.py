@@ -178,6 +178,7 @@ class SharingContract(StoreCase):
         """Page by page, from wherever a reader stood, also through another store."""
         with self.two_stores() as (store, other):
             assert store.changes() == []
+            assert store.last_change() == 0
             for number in range(5):
                 store.commit([born(f"t{number}"), born(f"u{number}")])
             told = other.changes()
@@ -190,6 +191,7 @@ class SharingContract(StoreCase):
             assert page == told[:3]
             assert store.changes(page[-1].cursor, 4) == told[3:7]
             assert store.changes(cursors[-1]) == store.changes(limit=0) == []
+            assert store.last_change() == other.last_change() == cursors[-1]
             other.commit([Write(a_record("t0", status_version=2), 1, (an_edge(2, task_id="t0"),))])
             assert [c.transition for c in store.changes(cursors[-1])] == [an_edge(2, task_id="t0")]
 

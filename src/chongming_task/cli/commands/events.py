@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["events", "newest_changes"]
 
 _PAGE = 1_000
-_LAST = 2**62  # above every cursor
 _NAMES = 10_000  # remembered
 _LOOK_SECONDS = 60.0
 
@@ -35,7 +34,7 @@ def events(options: Namespace, console: Console) -> int:
         only = None if options.id is None else find(store, options.id).task_id
         names = lru_cache(_NAMES)(lambda task_id: _name(store, task_id))
         mark = store.wait_for_change(0)
-        end = _end_of_feed(store)
+        end = store.last_change()
         first = _before(store, only, end, options.limit)
         if not options.follow and console.json:
             console.document({"events": [change_document(c, names(c.transition.task_id)) for c in first]})
@@ -61,19 +60,6 @@ def _before(store: TaskStore, only: str | None, end: int, limit: int) -> Sequenc
         return newest_changes(store, end, limit or end)
     # The feed of one record is its trail; where each of its steps stands among those of others, it does not say.
     return [Change(0, edge) for edge in store.transitions(only)[-limit:]]
-
-
-def _end_of_feed(store: TaskStore) -> int:
-    """The newest cursor; 0 for none. The feed is read forwards only, so it is looked for by halves."""
-    low, high = 0, _LAST
-    while low < high:
-        middle = (low + high) // 2
-        found = store.changes(middle, 1)
-        if found:
-            low = found[0].cursor
-        else:
-            high = middle
-    return low
 
 
 def newest_changes(store: TaskStore, end: int, count: int) -> list[Change]:
