@@ -3,12 +3,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { elapsed } from "../format.ts";
 import { elapsedMs } from "../tasks/order.ts";
-import { clockHint, earlierWorker } from "../tasks/row_text.ts";
-import { statusCountdown } from "../tasks/status_text.ts";
-import { STATUS_LOOKS } from "../tasks/statuses.ts";
+import { clockHint } from "../tasks/row_text.ts";
 import { Actions } from "../view/Actions.tsx";
 import { Icon } from "../view/Icon.tsx";
 import { ProgressCell } from "../view/ProgressCell.tsx";
+import { Status } from "../view/Status.tsx";
 import { say } from "../words/say.ts";
 import type { PanelSession } from "./session.ts";
 
@@ -67,18 +66,8 @@ export function Row({ session, row, index, top, reachable }: RowProps) {
           onChange={(event) => session.select(row, event.currentTarget.checked)}
         />
       </div>
-      <div
-        class={`cmt-cell cmt-col-status cmt-tone-${STATUS_LOOKS[status].tone}`}
-        role="gridcell"
-        title={earlierWorker(table, row) || undefined}
-      >
-        <Icon name={STATUS_LOOKS[status].glyph} />
-        {statusCountdown(table, row, now)}
-        {columns.abandoned[row] && (
-          <span class="cmt-behind" data-testid="cmt-abandoned" role="img" aria-label={earlierWorker(table, row)}>
-            <Icon name="behind" />
-          </span>
-        )}
+      <div class="cmt-cell cmt-col-status" role="gridcell">
+        <Status table={table} row={row} />
       </div>
       <div class="cmt-cell cmt-col-name" role="gridcell" title={name}>
         <Opener session={session} row={row} name={name} reachable={reachable} />
@@ -98,7 +87,9 @@ export function Row({ session, row, index, top, reachable }: RowProps) {
       <div class="cmt-cell cmt-col-time" role="gridcell" title={(time !== null && clockHint(table, row)) || undefined}>
         {time === null ? "" : elapsed(time, columns.ended[row] == null)}
       </div>
-      <Actions session={session} row={row} reachable={reachable} />
+      <div class="cmt-cell cmt-col-actions" role="gridcell">
+        <Actions session={session} row={row} reachable={reachable} />
+      </div>
     </div>
   );
 }

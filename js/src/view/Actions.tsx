@@ -17,7 +17,7 @@ export function Actions(props: ActionsProps) {
   const { outcomes, status } = session.table.situation(row);
   const first: Verb = outcomes.resume === "a" ? "resume" : "pause";
   return (
-    <div class="cmt-cell cmt-col-actions" role="gridcell">
+    <>
       <Action {...props} verb={first} icon={first === "pause" ? "bars" : "play"} />
       {status === "stopping" ? (
         <Action {...props} verb="stop" icon="square-now" atOnce />
@@ -26,7 +26,7 @@ export function Actions(props: ActionsProps) {
       )}
       <Action {...props} verb="retry" icon="again" />
       <MenuButton {...props} />
-    </div>
+    </>
   );
 }
 

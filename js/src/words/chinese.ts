@@ -148,6 +148,8 @@ export const CHINESE: Readonly<Record<string, string>> = {
   History: "历史",
   Output: "输出",
   Error: "错误",
+  "Task {name}": "任务 {name}",
+  "Output of {name}": "{name} 的输出",
   Copy: "复制",
   "why it waits": "等待原因",
   created: "创建",

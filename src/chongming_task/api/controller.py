@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.api.assembly import executor_of, kept_of, limits_of, opened, output_mode_of, ready_queue_of
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
+from chongming_task.api.display import Bundle, bundle_of
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
@@ -273,6 +274,10 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
         from chongming_task.notebook.panel import panel
 
         return panel(self, language=language)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
+        """The panel, as the last line of a cell."""
+        return bundle_of(self, self.panel)
 
     @property
     def history(self) -> History:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from chongming_task.api.display import Bundle, bundle_of
 from chongming_task.api.seconds import patience_of, within
 from chongming_task.core.failures import Failure
 from chongming_task.core.query import status_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from chongming_task.api.controller import Controller
+    from chongming_task.notebook.card import Card
 
 __all__ = ["TaskHandle"]
 
@@ -262,6 +264,24 @@ class TaskHandle(Generic[R]):
     def can(self, verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and why not."""
         return self._controller.can(self.id, verb, force=force)
+
+    # notebook
+
+    def card(self, *, language: str | None = None) -> Card:
+        """Its live card for a notebook: one line with status, progress and buttons; also the last line of a cell.
+
+        Args:
+            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
+
+        Raises:
+            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
+        """
+        from chongming_task.notebook.card import Card
+
+        return Card(self._controller, self.id, language=language)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
+        return bundle_of(self, self.card)
 
     def __repr__(self) -> str:
         task = self.snapshot

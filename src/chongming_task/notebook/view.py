@@ -226,6 +226,11 @@ class View(anywidget.AnyWidget):
         shown = (feed.title, feed.counts(), rows, now_ms - feed.epoch_ms, shown_at)
         return {"text/plain": text_table(*shown), "text/html": html_table(*shown)}
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, by hand or by whoever closes all widgets."""
+        return self.comm is None
+
     def close(self) -> None:
         """Takes the view out of the notebook and stops sending to it."""
         outlet = self.__dict__.get("_outlet")
