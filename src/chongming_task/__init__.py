@@ -45,6 +45,7 @@ from chongming_task.errors import (
     EventsLost,
     InvalidTransition,
     NotRestartable,
+    NotWatched,
     ResultInvalid,
     ResultUnavailable,
     StillRunning,
@@ -126,6 +127,7 @@ __all__ = [
     "NoBackoff",
     "Node",
     "NotRestartable",
+    "NotWatched",
     "OutputLine",
     "Pipeline",
     "PipelineRun",
@@ -218,3 +220,21 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext chongming_task``: the magics ``%%task`` and ``%tasks``, see ``docs/magics.md``.
+
+    Raises:
+        ConfigurationError: When the ``notebook`` extra is not installed.
+    """
+    from chongming_task.notebook.magics import load  # needs IPython, which is there when it calls
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext chongming_task``: takes the magics away; tasks go on."""
+    from chongming_task.notebook.magics import unload
+
+    unload(ipython)

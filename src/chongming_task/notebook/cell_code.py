@@ -6,7 +6,6 @@ as they are.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

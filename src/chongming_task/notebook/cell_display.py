@@ -1,4 +1,4 @@
-"""What a cell displays while it runs as a task: text in the task's own output, not a picture in somebody else's cell."""
+"""What a cell displays while it runs as a task becomes text in the task's output, not a picture in another cell."""
 
 from __future__ import annotations
 

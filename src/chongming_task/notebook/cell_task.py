@@ -6,7 +6,6 @@ succeeds; then the notebook gets all of it at once. A cell that fails or is stop
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Coroutine
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ __all__ = ["CellResults", "CellTask"]
 
 _MISSING: Any = object()
 _HISTORY = frozenset({"_", "__", "___", "ctx"})  # IPython's own, and the context: never handed to the notebook
-Published = Callable[["TaskContext", list[str]], None]
 
 
 class CellTask:

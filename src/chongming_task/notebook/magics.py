@@ -13,6 +13,7 @@ import argparse
 import linecache
 import logging
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.controller import Controller
@@ -37,10 +38,21 @@ from chongming_task.notebook.magics_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     import traitlets
     from IPython.core.error import UsageError
-    from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
-    from IPython.core.magic_arguments import argument, magic_arguments
+    from IPython.core.magic import Magics
+
+    F = TypeVar("F", bound=Callable[..., Any])
+    C = TypeVar("C", bound=type)
+    # IPython's own declare no types.
+    magics_class: Callable[[C], C]
+    line_magic: Callable[[F], F]
+    line_cell_magic: Callable[[F], F]
+    magic_arguments: Callable[[], Callable[[F], F]]
+    argument: Callable[..., Callable[[F], F]]
 else:
     traitlets = require("traitlets", "%load_ext chongming_task")
     require("IPython", "%load_ext chongming_task")
@@ -70,9 +82,10 @@ class CellSyntaxError(TaskError):
 class ChongmingTask(Magics):
     """The magics, and what they do where a line says nothing else."""
 
+    shell: Any
     store = traitlets.Unicode(
-        help='Where the session\'s controller keeps its records: "" for memory, a path for SQLite, or "postgresql://...". '
-        "$NAME stands for the environment variable: a password is better kept there."
+        help='Where the session\'s controller keeps its records: "" for memory, a path for SQLite, or '
+        '"postgresql://..."; $NAME stands for an environment variable: a password is better kept there.'
     ).tag(config=True)
     executor = traitlets.Enum(("thread", "inline"), "thread", help="Who runs cells.").tag(config=True)
     max_parallel = traitlets.Int(None, allow_none=True, help="How many cells run at once; None: 32.").tag(config=True)
@@ -110,11 +123,12 @@ class ChongmingTask(Magics):
         """
         options = self._parse("task", line)
         if options.help:
-            return self._show_help("task")
+            self._show_help("task")
+            return None
         if cell is None:
             raise UsageError("%%task stands on the first line of a cell; the cell is the task. %task --help tells more")
         function = CellTask(self._compile(cell), self.shell.user_ns, lambda: divert_displays(self.shell.display_pub))
-        title = title_of(cell, self.shell.execution_count) if options.name is None else options.name
+        title = title_of(cell, self._number) if options.name is None else options.name
         try:
             spec = self._spec(function, title, options)
             handle: TaskHandle[Any] = self._controller(options).submit(
@@ -138,7 +152,8 @@ class ChongmingTask(Magics):
         """Show the panel of the session's controller: the one that %%task submits to."""
         options = self._parse("tasks", line)
         if options.help:
-            return self._show_help("tasks")
+            self._show_help("tasks")
+            return None
         if options.close:
             return SESSION.close() or None
         if options.use and options.controller is None:
@@ -152,13 +167,22 @@ class ChongmingTask(Magics):
         return controller.panel(language=self.language or None)
 
     def _parse(self, magic: str, line: str) -> argparse.Namespace:
-        return getattr(type(self), magic).parser.parse_argstring(line)  # type: ignore[no-any-return]
+        """What the line says. Split as a shell would: IPython's own splitter leaves the quotes in.
+
+        Raises:
+            UsageError: When it says nothing that makes sense.
+        """
+        try:
+            words = shlex.split(line)
+        except ValueError as wrong:
+            raise UsageError(f"{wrong}: {line}") from None
+        found: argparse.Namespace = getattr(type(self), magic).parser.parse_args(words)
+        return found
 
     def _show_help(self, magic: str) -> None:
-        from IPython.display import display
-
+        """Shows what a magic takes; pagers, which %%task? opens, are no part of a notebook."""
         text = getattr(type(self), magic).parser.format_help()
-        display({"text/plain": text.replace("::\n\n  %", "%")}, raw=True)
+        self.shell.display_pub.publish({"text/plain": text.replace("::\n\n  %", "%")})
 
     # ---- one cell
 
@@ -174,14 +198,21 @@ class ChongmingTask(Magics):
             raise UsageError("the cell has no code under %%task")
         if text.startswith("%%"):
             raise UsageError(f"{text.split()[0]} under %%task would run on the notebook itself; leave one of them away")
-        above = len(cell) - len(cell.lstrip("\n"))
-        source = "\n" * (1 + above) + self.shell.transform_cell(cell)
-        name = _remember_source(self.shell.execution_count, "%%task\n" + "\n" * above + self.shell.transform_cell(cell))
+        above = next(number for number, each in enumerate(cell.splitlines()) if each.strip())
+        source = "\n" * above + self.shell.transform_cell(cell)  # which drops the empty lines above
+        name = _remember_source(self._number, f"%%task\n{source}")
         try:
-            return compile_cell(source, name, self.shell.compile.flags, self.shell.transform_ast)
+            return compile_cell(f"\n{source}", name, self.shell.compile.flags, self.shell.transform_ast)
         except (SyntaxError, ValueError) as wrong:  # ValueError: NUL in the source, in some versions
             error = wrong if isinstance(wrong, SyntaxError) else SyntaxError(str(wrong))
-            raise CellSyntaxError(error, self.shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
+            no_frames: list[Any] = []
+            shown = self.shell.SyntaxTB.structured_traceback(type(error), error, no_frames)
+            raise CellSyntaxError(error, shown) from None
+
+    @property
+    def _number(self) -> int:
+        """The number of the cell that runs: IPython counts on before it does, or after, as its version has it."""
+        return len(self.shell.history_manager.input_hist_parsed) - 1
 
     def _spec(self, function: CellTask, title: str, options: argparse.Namespace) -> TaskSpec:
         limits = timeout_of(per_attempt=options.timeout or self.timeout, idle=options.idle)
@@ -226,8 +257,8 @@ class ChongmingTask(Magics):
             artifacts=self.artifacts or None,
         )
 
-    @traitlets.observe("store", "executor", "max_parallel", "name", "artifacts")
-    def _tell_of_a_late_change(self, change: Any) -> None:
+    def tell_of_a_late_change(self, change: Any) -> None:
+        """For what counts when the controller is made."""
         if SESSION.begun:
             logger.warning("the session's controller exists already: %s counts after %%tasks --close", change.name)
 
@@ -241,6 +272,7 @@ def load(shell: Any) -> None:
     manager = shell.magics_manager
     if ChongmingTask.__name__ not in manager.registry:
         magics = ChongmingTask(shell=shell)
+        magics.observe(magics.tell_of_a_late_change, ["store", "executor", "max_parallel", "name", "artifacts"])
         manager.register(magics)
         shell.configurables.append(magics)  # so that %config knows it
 
@@ -258,13 +290,14 @@ def unload(shell: Any) -> None:
             for name in names:
                 manager.magics[kind].pop(name, None)
         shell.configurables.remove(magics)
+        magics.unobserve_all()  # it hears of the shell's configuration for as long as that lives
 
 
 def _remember_source(number: int, source: str) -> str:
     """Keeps the text of a cell where tracebacks look for it, and says what they call it."""
     lines = source.splitlines(keepends=True)
     name, again = f"<cell In[{number}]>", 1
-    while name in linecache.cache and linecache.cache[name][2] != lines:  # cells that are not counted share a number
+    while linecache.getlines(name) not in ([], lines):  # cells that are not counted share a number
         again += 1
         name = f"<cell In[{number}], {again}>"
     linecache.cache[name] = (len(source), None, lines, name)  # None: it stays, whatever is on disk

@@ -43,8 +43,8 @@ def executor_name(text: str) -> str:
     """An executor that can run a cell."""
     if text not in ("thread", "inline"):
         raise argparse.ArgumentTypeError(
-            f"{text!r} cannot run a cell: it works on the notebook's own names, which only this process has. Use thread "
-            'or inline, or put the work into a @task function and submit that to Controller(executor="process")'
+            f"{text!r} cannot run a cell: it works on the notebook's own names, which only this process has. Use "
+            'thread or inline, or put the work into a @task function and submit that to Controller(executor="process")'
         )
     return text
 
