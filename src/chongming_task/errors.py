@@ -12,6 +12,7 @@
     ├── ResultInvalid             a task returned what cannot be stored
     ├── ResultUnavailable         a task succeeded, but its value cannot be had here
     ├── NotRestartable            a stored record cannot be run again by this process
+    ├── NotWatched                no living controller could carry the verb out
     ├── ControllerClosed          the controller takes no more work
     ├── EventsLost                a stream of events was not read for too long
     └── StoreError                the store could not do its work
@@ -35,6 +36,7 @@ __all__ = [
     "EventsLost",
     "InvalidTransition",
     "NotRestartable",
+    "NotWatched",
     "ResultInvalid",
     "ResultUnavailable",
     "StillRunning",
@@ -153,6 +155,14 @@ class NotRestartable(TaskError):
     You get it where a record of another process is asked to run again: it was not submitted as restartable, its task is
     not registered here, or takes other arguments by now. You never get it for a record that this process submitted and
     still holds in memory.
+    """
+
+
+class NotWatched(TaskError):
+    """Nobody watches the record: its controller is gone, so nothing could carry the verb out. The record is unchanged.
+
+    You get it from what :meth:`Controller.attach` gives, which runs nothing itself. A controller takes such a record
+    over instead: use the same verb there, or ``reconcile()``.
     """
 
 

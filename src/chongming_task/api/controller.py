@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.assembly import executor_of, kept_of, limits_of, opened, output_mode_of, ready_queue_of
+from chongming_task.api.attach import Attached
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.display import Bundle, bundle_of
@@ -185,6 +186,34 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
         self._captures = capture
         if capture:
             start_capture()
+
+    @classmethod
+    def attach(
+        cls, where: str | os.PathLike[str] | TaskStore, *, name: str | None = None, read_only: bool = False
+    ) -> Attached:
+        """Show and steer the tasks of other processes, in the same panel; see ``docs/attach.md``.
+
+        What comes back runs nothing and owns nothing: it follows the store, and sends verbs to the controllers there.
+
+        Args:
+            where: Where they keep their records: a path, ``"postgresql://..."``, or a store object.
+            name: What its panel is headed with; default: the file's or the database's name.
+            read_only: Only look: every verb is refused.
+
+        Raises:
+            ConfigurationError: For anything else.
+            StoreError: When there is no store, it cannot be reached, or it is of another version; what to do is said.
+
+        Example:
+            >>> import tempfile
+            >>> from chongming_task import Controller
+            >>> with tempfile.TemporaryDirectory() as folder, Controller(f"{folder}/runs.db") as controller:
+            ...     handle = controller.submit(pow, 2, 10)
+            ...     with Controller.attach(f"{folder}/runs.db") as operator:
+            ...         str(controller.get(handle).task_id == operator.get(handle).task_id)
+            'True'
+        """
+        return Attached.to(where, name=name, read_only=read_only)
 
     # wait and end
 

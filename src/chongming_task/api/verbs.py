@@ -18,7 +18,7 @@ from chongming_task.core.states import TERMINAL, TaskStatus, Verb
 from chongming_task.core.text import MESSAGE_LIMIT, clean
 from chongming_task.core.triggers import Asked, Forced
 from chongming_task.core.verbs import refusal
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, TaskError
 from chongming_task.runtime.engine import Answer
 
 if TYPE_CHECKING:
@@ -79,6 +79,10 @@ class Verbs:
     def _snapshot(self, task_id: str) -> TaskSnapshot:
         """The record as it stands."""
         raise NotImplementedError
+
+    def _refusal(self, task_id: str, asked: Asked) -> TaskError | None:
+        """Why a verb would be refused; None when it would not."""
+        return refusal(self._snapshot(task_id), asked.verb, force=asked.force)
 
     def _wait_for(self, task_id: str, satisfied: Callable[[TaskSnapshot], bool], timeout: float) -> None:
         """Wait until a record satisfies, or the time is up."""
@@ -287,7 +291,7 @@ class Verbs:
         Raises:
             ConfigurationError: For an unknown verb.
         """
-        refused = refusal(self._snapshot(id_of(task_id)), _verb(verb), force=force)
+        refused = self._refusal(id_of(task_id), Asked(_verb(verb), force=force))
         return refused is None, None if refused is None else str(refused)
 
     def ask(

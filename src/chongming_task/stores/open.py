@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.errors import ConfigurationError
+from chongming_task.errors import ConfigurationError, StoreError
 
 if TYPE_CHECKING:
     from chongming_task.core.ports import TaskStore
 
-__all__ = ["open_store"]
+__all__ = ["open_existing", "open_store"]
 
 
 def open_store(where: str | os.PathLike[str] | TaskStore | None, *, read_only: bool = False) -> TaskStore:
@@ -45,6 +45,38 @@ def open_store(where: str | os.PathLike[str] | TaskStore | None, *, read_only: b
 
         return SqliteTaskStore(where, read_only=read_only)
     return _made(where)
+
+
+def open_existing(where: str | os.PathLike[str] | TaskStore, *, read_only: bool = False) -> TaskStore:
+    """The store that is there already: none is made, and one of another version stays as it is.
+
+    Args:
+        where: A path, a DSN, or a store, which is given back as it is.
+        read_only: Only look.
+
+    Raises:
+        ConfigurationError: For anything else.
+        StoreError: When there is none, it cannot be reached, or it is of another version.
+    """
+    if where is None:
+        raise ConfigurationError("there is no store to open: name a path, such as 'runs.db', or postgresql://...")
+    if not isinstance(where, str | os.PathLike):
+        return open_store(where)
+    if "://" not in str(where):
+        _require(str(where))
+    store = open_store(where, read_only=True)
+    if read_only:
+        return store
+    store.close()  # its version is ours: to open it for writing changes nothing
+    return open_store(where)
+
+
+def _require(path: str) -> None:
+    if os.path.exists(os.path.expanduser(path)):  # noqa: PTH110, PTH111 - pathlib costs 6 ms
+        return
+    if "password" in path:  # key=value pairs for a server: they are not repeated
+        raise ConfigurationError("this is no path (not shown here, it may hold a password); write postgresql://...")
+    raise StoreError(f"no such store: {path}; a controller makes it, as in Controller(store={path!r})")
 
 
 def _made(store: Any) -> TaskStore:
