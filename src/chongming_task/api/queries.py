@@ -10,10 +10,11 @@ from chongming_task.api.link import EngineLink
 from chongming_task.api.naming import id_of
 from chongming_task.api.reading import Reading
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.runtime.ready_queue import Limit, ReadyQueue
+from chongming_task.runtime.ready_queue import Limit
 
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
+    from chongming_task.runtime.engine import Engine
 
 __all__ = ["Queries"]
 
@@ -47,10 +48,13 @@ class Queries(Reading):
         return [live.snapshot for live in lives if any(w.running for w in list(live.given_up.values()))]
 
     def waiting_for(self, task_id: str | TaskHandle[Any]) -> list[str]:
-        """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn."""
+        """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn.
+
+        First of all what keeps the executor from taking anything, such as a Dask scheduler that is out of reach.
+        """
         found: list[str] = []
         wanted = id_of(task_id)
-        self._link.call(lambda: found.extend(_describe(self._link.engine.ready, wanted)))
+        self._link.call(lambda: found.extend(_describe(self._link.engine, wanted)))
         return found
 
     @property
@@ -79,8 +83,9 @@ class Queries(Reading):
         return health_of(self._link.engine.journal, self._link.engine.clock, self._link.steward)
 
 
-def _describe(ready: ReadyQueue, task_id: str) -> list[str]:
-    found = []
+def _describe(engine: Engine, task_id: str) -> list[str]:
+    ready, obstacle = engine.ready, engine.supervisor.obstacle
+    found = [] if obstacle is None or task_id not in ready else [obstacle]
     for key in ready.waits_for(task_id):
         used, size = ready.usage(key)
         kind, name = key.name if isinstance(key, Limit) else cast("tuple[str, object]", key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from chongming_task.core.coordination import BucketLeases, ChangeFeed, CommandQueue, DeploymentMeta, OwnerLeases
 from chongming_task.core.effects import StopReason
@@ -30,6 +30,7 @@ __all__ = [
     "Emitted",
     "ExecutionHandle",
     "Executor",
+    "Obstructed",
     "OutputSource",
     "OutputWritten",
     "ProgressReported",
@@ -89,6 +90,7 @@ class AttemptRequest(NamedTuple):
     input: Mapping[str, Any] | None = None  # what ctx.input holds
     upstream: UpstreamResults | None = None  # results of upstream nodes by name, for the arguments and ctx.upstream
     origin: Any = None  # what a tracer has noted at submission; stays in this process
+    tags: frozenset[str] = frozenset()  # of the record, for executors whose workers are not all alike
 
 
 class ProgressReported(NamedTuple):
@@ -143,6 +145,11 @@ class ExecutionHandle(Protocol):
         ...
 
     @property
+    def worker(self) -> str | None:
+        """What people call its worker, once that is known and where it is more than a part of this machine."""
+        ...
+
+    @property
     def last_checkpoint(self) -> float | None:
         """Monotonic time of its last checkpoint, or of the end of the nap it takes at one; None before the first."""
         ...
@@ -181,7 +188,8 @@ class ExecutionHandle(Protocol):
 class Executor(Protocol):
     """Runs attempts.
 
-    One whose workers do not share this process's memory says so with an attribute ``shares_memory = False``.
+    One whose workers do not share this process's memory says so with an attribute ``shares_memory = False``; one that
+    cannot take attempts at times is :class:`Obstructed` as well.
     """
 
     @property
@@ -208,6 +216,24 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Let idle workers go. Running ones end when their tasks do."""
+        ...
+
+
+@runtime_checkable
+class Obstructed(Protocol):
+    """An executor that cannot launch anything at times, such as one whose cluster is out of reach.
+
+    Meanwhile records wait in the queue, and say why. What is launched at the very moment when the way closes is the
+    executor's own matter.
+    """
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why nothing can be launched now, for whoever waits; None: nothing is in the way."""
+        ...
+
+    def when_clear(self, tell: Callable[[], None]) -> None:
+        """Have ``tell`` called whenever an obstacle is gone, from any thread."""
         ...
 
 

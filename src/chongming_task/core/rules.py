@@ -237,7 +237,8 @@ def _end_by_force(
 
 
 def _lose(draft: Draft, trigger: Elapsed, why: str, kind: FailureKind = FailureKind.LOST) -> None:
-    failure = Failure(kind, f"the worker {why}; it may still be running")
+    name = "" if trigger.worker is None else f"{trigger.worker} "
+    failure = Failure(kind, f"the worker {name}{why}; it may still be running")
     draft.want(Detach(draft.task.attempt))
     draft.changes["abandoned"] = True
     _finish(draft, trigger, S.LOST, f"timer:{trigger.timer}", failure=failure, reason=failure.message)

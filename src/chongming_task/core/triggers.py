@@ -108,6 +108,7 @@ class Elapsed(NamedTuple):
     killable: bool = False  # whether the executor can end the worker by force
     seconds: float | None = None  # how long the attempt has taken so far
     paused_seconds: float = 0.0
+    worker: str | None = None  # what it is called, where that is known
 
 
 class Resolved(NamedTuple):

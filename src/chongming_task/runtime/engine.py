@@ -122,6 +122,8 @@ class Engine:
         self._aside = aside
         self.is_shut = False
         self.now = Now(clock.now())
+        if self.supervisor.gate is not None:
+            self.supervisor.gate.when_clear(lambda: self.inbox.put(_go_on))
 
     # from any thread
 
@@ -278,6 +280,8 @@ class Engine:
             self.apply(live, trigger)
 
     def _dispatch(self) -> None:
+        if self.supervisor.obstacle is not None:
+            return
         while (task_id := self.ready.pick()) is not None:
             live = self.tasks[task_id]
             try:

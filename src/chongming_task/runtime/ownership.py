@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from chongming_task.core.records import OwnerLease, TaskSnapshot
 from chongming_task.core.states import TERMINAL
 
-__all__ = ["LEASE_SECONDS", "Watchers", "new_owner", "this_process"]
+__all__ = ["LEASE_SECONDS", "Watchers", "is_alive", "new_owner", "this_process"]
 
 LEASE_SECONDS = 30.0
 """How long a controller that says nothing is taken to live."""
@@ -60,7 +60,7 @@ class Watchers:
 
 
 def _lives(lease: OwnerLease, now: datetime) -> bool:
-    found = None if lease.process is None else _is_alive(lease.process)
+    found = None if lease.process is None else is_alive(lease.process)
     return lease.lease_until > now if found is None else found
 
 
@@ -76,8 +76,11 @@ def _namespace() -> int:
         return 0
 
 
-def _is_alive(process: str) -> bool | None:
-    """What the process table says; None where it cannot say anything: another machine, a name that is no process."""
+def is_alive(process: str) -> bool | None:
+    """Whether a process lives, by what it calls itself with :func:`this_process`.
+
+    None where the process table cannot say anything: another machine, a name that is no process.
+    """
     place, _, rest = process.rpartition(":")
     place, _, pid = place.rpartition(":")
     if place != f"{_host()}:{_namespace()}" or not pid.isdecimal() or not rest.isdecimal():

@@ -9,7 +9,7 @@ from functools import partial
 from chongming_task.core.effects import ClearTimer, Detach, Effect, Launch, SetTimer, Signal, StopReason, TellWorker
 from chongming_task.core.failures import describe_exception
 from chongming_task.core.limits import AttemptWatch, next_limit
-from chongming_task.core.ports import AttemptRequest, Clock, Deliver, Executor, Report
+from chongming_task.core.ports import AttemptRequest, Clock, Deliver, Executor, Obstructed, Report
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Elapsed, Ended, Timer
 from chongming_task.runtime.live import LiveTask, Work
@@ -48,6 +48,12 @@ class Supervisor:
         self._timers = timers
         self._report = report
         self.surround: Surround | None = None
+        self.gate = executor if isinstance(executor, Obstructed) else None
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why nothing can be launched now; None when nothing is in the way."""
+        return None if self.gate is None else self.gate.obstacle
 
     def perform(self, live: LiveTask, attempt: int, effect: Effect) -> None:
         """Do what a step asked for, now that it is stored.
@@ -95,6 +101,7 @@ class Supervisor:
             input=work.input,
             upstream=work.upstream,
             origin=work.origin,
+            tags=task.tags,
         )
 
     def _launch(self, live: LiveTask, effect: Launch) -> None:
@@ -194,6 +201,7 @@ class Supervisor:
             killable=execution is not None and execution.killable,
             seconds=None if watch is None else watch.seconds(now),
             paused_seconds=0.0 if watch is None else watch.paused_seconds(now),
+            worker=None if execution is None else execution.worker,
         )
 
     def measured(self, live: LiveTask, ended: Ended) -> Ended:

@@ -17,7 +17,7 @@ from typing import Any
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import FailureKind
 from chongming_task.core.policies import RetryPolicy
-from chongming_task.core.ports import AttemptRequest, Emitted, Executor, ProgressReported
+from chongming_task.core.ports import AttemptRequest, Emitted, Executor, Obstructed, ProgressReported
 from chongming_task.core.triggers import Ended, Held, Started
 from chongming_task.testing import contract_tasks as tasks
 from chongming_task.testing.launched_attempt import LaunchedAttempt
@@ -110,6 +110,22 @@ class ExecutorContract:
             attempt.until(Started)
             executor.close()
             assert attempt.execution.running
+            attempt.execution.stop(StopReason.STOP)
+            attempt.end()
+
+    def test_nothing_is_in_its_way(self) -> None:
+        """One that can be obstructed is not when it was just made, and takes somebody to tell."""
+        with self.executor() as executor:
+            if isinstance(executor, Obstructed):
+                executor.when_clear(lambda: None)
+                assert executor.obstacle is None
+
+    def test_its_worker_has_a_name_or_none(self) -> None:
+        """A text for people, by the time it has begun."""
+        with self.executor() as executor:
+            attempt = self.launch(executor, tasks.until_stopped, context=True)
+            attempt.until(Started)
+            assert attempt.execution.worker is None or attempt.execution.worker.strip()
             attempt.execution.stop(StopReason.STOP)
             attempt.end()
 

@@ -23,6 +23,7 @@ class ManualExecution:
         pause_request: The pause that stands; None when there is none.
         held_for: The pause it waits for at a checkpoint; None when it does not wait.
         killed: Whether it was ended by force.
+        worker: What its worker is called; the test's choice.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class ManualExecution:
         self.held_for: int | None = None
         self.killed = False
         self.running = True
+        self.worker: str | None = None
         self.last_checkpoint: float | None = None
         self.progress: Progress | None = None
         self.error: BaseException | None = None
@@ -110,6 +112,9 @@ class ManualExecutor:
     Args:
         monotonic: The clock that checkpoints are noted with, such as ``FakeClock().monotonic``.
         killable: Whether its workers can be ended by force, as processes can.
+
+    Attributes:
+        obstacle: Why nothing can be launched; set it, and call :meth:`clear` when it is gone.
     """
 
     name = "manual"
@@ -117,6 +122,8 @@ class ManualExecutor:
     def __init__(self, monotonic: Callable[[], float] = lambda: 0.0, *, killable: bool = False) -> None:
         self.launched: list[ManualExecution] = []
         self.closed = False
+        self.obstacle: str | None = None
+        self._tell: Callable[[], None] = lambda: None
         self._monotonic = monotonic
         self._killable = killable
 
@@ -139,6 +146,15 @@ class ManualExecutor:
             if execution.request.task_id == task_id:
                 return execution
         raise LookupError(f"no attempt of {task_id} was launched")
+
+    def when_clear(self, tell: Callable[[], None]) -> None:
+        """See :class:`~chongming_task.core.ports.Obstructed`."""
+        self._tell = tell
+
+    def clear(self) -> None:
+        """Nothing is in the way any more."""
+        self.obstacle = None
+        self._tell()
 
     @property
     def running(self) -> list[ManualExecution]:

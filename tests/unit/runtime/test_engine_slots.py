@@ -171,3 +171,22 @@ def test_a_launch_that_fails_gives_its_slot_back(make_rig):
     assert len(failed.attempts) == 2
     rig.executor.launch = launch
     assert rig.submit().status == "starting"
+
+
+def test_what_is_in_the_executors_way_holds_everything_in_the_queue(rig):
+    """Nothing is launched, whoever waits is told why before the limits it waits for, and verbs go on working."""
+    rig.executor.obstacle = "the cluster, which is out of reach"
+    first, second = rig.submit(), rig.submit()
+    assert [first.status, second.status] == ["queued", "queued"]
+    assert rig.controller.waiting_for(first.id) == ["the cluster, which is out of reach"]
+    assert second.stop(wait=True)
+    assert rig.controller.waiting_for(second.id) == []
+    rig.executor.clear()
+    rig.settle()
+    assert (first.status, second.status) == ("starting", "stopped")
+    assert rig.controller.waiting_for(first.id) == []
+
+
+def test_an_executor_hears_the_tags_of_a_record(rig):
+    """For those whose workers are not all alike."""
+    assert rig.worker(rig.submit(tags=["gpu", "night"])).request.tags == {"gpu", "night"}

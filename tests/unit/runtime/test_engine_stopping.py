@@ -26,6 +26,15 @@ def test_the_engine_keeps_the_grace_window_though_nobody_waits(rig):
     assert handle.snapshot.requested_action is None
 
 
+def test_a_worker_that_is_given_up_is_named(rig):
+    """Where it has a name: that is where somebody has to look."""
+    handle, worker = rig.running()
+    worker.worker = "tcp://10.0.0.7:4001"
+    handle.stop(timeout=1, wait=False)
+    rig.advance(1)
+    assert handle.failure.message.startswith("the worker tcp://10.0.0.7:4001 was asked to stop")
+
+
 def test_a_process_is_killed_when_its_window_ends(make_rig):
     """What can be killed is, and ends as it was asked to."""
     rig = make_rig(killable=True)

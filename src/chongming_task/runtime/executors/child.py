@@ -11,21 +11,18 @@ import os
 import select
 import sys
 import threading
-import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import describe_exception
-from chongming_task.core.ports import AttemptRequest, Emitted, OutputSource, OutputWritten, ProgressReported, Report
-from chongming_task.core.records import Progress
+from chongming_task.core.ports import AttemptRequest
 from chongming_task.core.triggers import Ended
-from chongming_task.errors import ConfigurationError
 from chongming_task.runtime import capture
-from chongming_task.runtime.executors.pickling import dump, load
+from chongming_task.runtime.executors.pickling import load
+from chongming_task.runtime.executors.relay import Relay
 from chongming_task.runtime.executors.wire import (
-    Beat,
     Frames,
     Pause,
     Quit,
@@ -35,11 +32,9 @@ from chongming_task.runtime.executors.wire import (
     Stop,
     Surroundings,
     Told,
-    Wrote,
     pack,
 )
 from chongming_task.runtime.invoke import invoke
-from chongming_task.runtime.token import CancellationToken
 
 __all__ = ["main"]
 
@@ -65,8 +60,8 @@ class Channel(Protocol):
         ...
 
 
-class Attempt:
-    """The attempt that runs now, and what it says.
+class Attempt(Relay):
+    """The attempt that runs now.
 
     Args:
         run: What to run.
@@ -74,42 +69,8 @@ class Attempt:
     """
 
     def __init__(self, run: Run, send: Callable[[Any], None]) -> None:
+        super().__init__(run.serial, run.attempt, send)
         self.run = run
-        self.token = CancellationToken(run.attempt, self.deliver)
-        self._send = send
-        self._signs: tuple[float | None, Progress | None] = (None, None)  # last sent
-        self._source: OutputSource | None = None  # of output that waits to be relayed
-        self._relaying = threading.Lock()  # the listener relays on the way, the task's thread at the end
-
-    def deliver(self, report: Report) -> None:
-        """Send a report; an emitted payload goes as bytes, so that only its receiver can stumble over it."""
-        if isinstance(report, ProgressReported):
-            self.beat(news=True)
-            return
-        if isinstance(report, OutputWritten):
-            self._source = report.source  # the next beat relays it
-            return
-        if isinstance(report, Emitted):
-            report = Emitted(report.attempt, report.kind, _payload(report))
-        self._send(Told(self.run.serial, report))
-
-    def relay(self) -> None:
-        """Send what the attempt has written."""
-        with self._relaying:
-            source = self._source
-            batch = None if source is None else source.take()
-            if batch is not None:
-                self._send(Wrote(self.run.serial, batch))
-            if source is self._source and (batch is None or batch.final):
-                self._source = None  # until the next word of it
-
-    def beat(self, *, news: bool = False) -> None:
-        """Send the vital signs, if they changed or are ``news``."""
-        signs = self.token.last_checkpoint, self.token.progress
-        if news or signs != self._signs:
-            self._signs = signs
-            age = None if signs[0] is None else time.monotonic() - signs[0]  # negative: it sleeps till then
-            self._send(Beat(self.run.serial, age, signs[1], news))
 
 
 class Child:
@@ -138,7 +99,7 @@ class Child:
             attempt.beat()
             attempt.relay()
             self._current = None
-            self._send(Told(attempt.run.serial, ended))
+            self._send(Told(attempt.serial, ended))
             del attempt, ended  # an idle worker holds on to nothing
 
     def _send(self, message: Any) -> None:
@@ -178,14 +139,8 @@ class Child:
             self._attempts.put(attempt)
         elif isinstance(message, Quit):
             self._attempts.put(None)
-        elif attempt is None or attempt.run.serial != message.serial:
-            return  # it has ended meanwhile
-        elif isinstance(message, Stop):
-            attempt.token.stop(message.reason)
-        elif isinstance(message, Pause):
-            attempt.token.pause(message.request)
-        else:
-            attempt.token.resume()
+        elif attempt is not None and attempt.serial == message.serial:  # else it has ended meanwhile
+            attempt.obey(message)
 
     def _farewell(self) -> None:
         """Stop the task, give it a moment for its cleanup, and end, whatever it does."""
@@ -219,16 +174,6 @@ def _settle_in(there: Surroundings) -> None:
         os.environ.update(there.environ)
     if there.cwd is not None:
         os.chdir(there.cwd)
-
-
-def _payload(emitted: Emitted) -> bytes:
-    try:
-        return dump(emitted.payload)
-    except Exception as error:
-        raise ConfigurationError(
-            f"emit({emitted.kind!r}, ...) cannot send that payload to the controller's process: "
-            f"{type(error).__name__}: {error}. Emit plain data"
-        ) from error
 
 
 def _flush() -> None:

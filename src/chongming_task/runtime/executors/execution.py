@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import Any, Protocol
 
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import Failure, FailureKind, describe_exception
-from chongming_task.core.ports import AttemptRequest, Deliver, Emitted, ProgressReported
-from chongming_task.core.records import Progress
-from chongming_task.core.triggers import Ended, Started
-from chongming_task.runtime.executors.pickling import dump, load
-from chongming_task.runtime.executors.wire import Beat, Pause, Resume, Run, Stop, Surroundings, Told, Wrote
+from chongming_task.core.ports import AttemptRequest, Deliver
+from chongming_task.core.triggers import Ended
+from chongming_task.runtime.executors.pickling import dump
+from chongming_task.runtime.executors.relayed import RelayedExecution
+from chongming_task.runtime.executors.wire import Pause, Resume, Run, Stop, Surroundings
 from chongming_task.runtime.executors.worker import Worker
-from chongming_task.runtime.output import OutputSink
 
 __all__ = ["Pool", "ProcessExecution"]
 
@@ -34,7 +32,7 @@ class Pool(Protocol):
         ...
 
 
-class ProcessExecution:
+class ProcessExecution(RelayedExecution):
     """The engine's hold on an attempt in another process.
 
     Args:
@@ -46,23 +44,14 @@ class ProcessExecution:
     """
 
     killable = True
+    worker = None  # the record has its pid
 
     def __init__(self, request: AttemptRequest, deliver: Deliver, serial: int, worker: Worker, pool: Pool) -> None:
-        self.error: BaseException | None = None  # the exception object lives, and dies, in the other process
-        self.serial = serial
-        self.last_checkpoint: float | None = None  # on the executor's monotonic clock
-        self.progress: Progress | None = None
-        self._request: AttemptRequest | None = request  # until it is sent
-        self._attempt = request.attempt
-        self._deliver = deliver
+        super().__init__(request, deliver, serial, pool.monotonic)
         self._worker = worker
         self._pool = pool
-        self._lock = threading.Lock()
         self._sent = False
-        self._started = False
-        self._over = False
         self._killed: StopReason | None = None
-        self._output: OutputSink | None = None  # what the process has relayed, once it has
 
     @property
     def running(self) -> bool:
@@ -105,36 +94,16 @@ class ProcessExecution:
         """What the worker is to run; None when there is nothing any more. Pickling runs user code: never on the engine
         thread."""
         with self._lock:
-            request, self._request = self._request, None
+            request = self.taken(over=self._over)
             self._sent = not self._over
             self._worker.used |= self._sent
-        if request is None or self._over:
+        if request is None:
             return None
         try:
             return _run_of(self.serial, request)
         except BaseException as error:  # it was checked when it was submitted, and has changed since
             self.finish(Ended(self._attempt, failure=describe_exception(error)))
             return None
-
-    def received(self, message: Beat | Wrote | Told) -> None:
-        """Take what the worker says of this attempt."""
-        if isinstance(message, Wrote):
-            if self._output is None:
-                self._output = OutputSink(self._attempt, self._deliver)
-            self._output.add(message.batch)
-        elif isinstance(message, Beat):
-            if message.age is not None:
-                self.last_checkpoint = self._pool.monotonic() - message.age
-            self.progress = message.progress
-            if message.news:
-                self._deliver(ProgressReported(self._attempt))
-        elif isinstance(message.report, Ended):
-            self.finish(message.report)
-        elif isinstance(message.report, Emitted):
-            self._deliver(_opened(message.report))
-        else:
-            self._started = self._started or isinstance(message.report, Started)
-            self._deliver(message.report)
 
     def gone(self, pid: int | None, code: int | None, error: Exception | None) -> None:
         """Take the end of the process."""
@@ -147,17 +116,8 @@ class ProcessExecution:
             failure = _died(pid, code, started=self._started)
         self.finish(Ended(self._attempt, failure=failure))
 
-    def finish(self, ended: Ended) -> None:
-        """Tell the end, once; the worker is free before anybody hears of it."""
-        with self._lock:
-            if self._over:
-                return
-            self._over = True
-            self._request = None
+    def _released(self) -> None:
         self._pool.released(self._worker, self)
-        if self._output is not None:
-            self._output.close()
-        self._deliver(ended)
 
 
 def _run_of(serial: int, request: AttemptRequest) -> Run:
@@ -171,14 +131,6 @@ def _surroundings() -> Surroundings:
     except OSError:  # removed under our feet
         cwd = None
     return Surroundings(list(sys.path), cwd, dict(os.environ))
-
-
-def _opened(emitted: Emitted) -> Emitted:
-    """An emitted payload as the object it was; its class may be known in the other process only."""
-    try:
-        return Emitted(emitted.attempt, emitted.kind, load(emitted.payload))
-    except Exception as error:
-        return Emitted(emitted.attempt, emitted.kind, f"<a payload that cannot be read here: {error!r}>")
 
 
 def _died(pid: int | None, code: int | None, *, started: bool) -> Failure:

@@ -17,6 +17,7 @@ class LocalExecution:
     """An attempt in a thread of this process. It can be told, held and asked, but never killed."""
 
     killable = False
+    worker = None  # a part of this process
 
     __slots__ = ("_deliver", "_done", "_request", "_token", "error", "pausable")
 
