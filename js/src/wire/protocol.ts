@@ -71,6 +71,8 @@ export interface Row {
   progress_at: number | null;
   failure: string | null;
   abandoned: boolean;
+  /** Its name in its pipeline. */
+  node: string | null;
 }
 
 export const ROW_DEFAULTS: Row = {
@@ -94,6 +96,7 @@ export const ROW_DEFAULTS: Row = {
   progress_at: null,
   failure: null,
   abandoned: false,
+  node: null,
 };
 
 export type Columns = { [K in keyof Row]: Row[K][] };

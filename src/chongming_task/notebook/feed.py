@@ -95,7 +95,11 @@ class Feed:
 
     def in_display_order(self) -> list[int]:
         """All row numbers, as the panel shows them at first."""
-        return sorted(range(len(self._rows)), key=lambda number: display_key(self._rows[number]))
+        return sorted(range(len(self._rows)), key=self._place)
+
+    def _place(self, number: int) -> Any:
+        """Sorts the rows as a view shows them at first."""
+        return display_key(self._rows[number])
 
     def open(self) -> Cursor:
         """A place for one more view."""
@@ -113,7 +117,7 @@ class Feed:
         Args:
             now_ms: Now, in Unix milliseconds.
         """
-        first = nsmallest(SAVED_ROWS, range(len(self._rows)), key=lambda number: display_key(self._rows[number]))
+        first = nsmallest(SAVED_ROWS, range(len(self._rows)), key=self._place)
         return {
             **self.heading(now_ms),
             "saved_at": now_ms,
@@ -213,5 +217,5 @@ def _size(row: Row, fields: int) -> int:
     """About how many bytes a row takes in a message."""
     if fields != EVERYTHING:
         return fields.bit_count() * _BYTES_A_FIELD + (len(row.failure or "") + len(row.note or ""))
-    texts = (row.id, row.name, *row.tags, row.failure or "", row.note or "")
+    texts = (row.id, row.name, *row.tags, row.failure or "", row.note or "", row.node or "")
     return sum(len(text.encode()) + 4 for text in texts) + 8 * _BYTES_A_FIELD

@@ -60,6 +60,7 @@ class Row(NamedTuple):
     progress_at: int | None = None
     failure: str | None = None  # its first line
     abandoned: bool = False
+    node: str | None = None  # its name in its pipeline
 
 
 DEFAULT_ROW = Row()
@@ -100,6 +101,7 @@ def make_row(task: TaskSnapshot, epoch_ms: int) -> Row:
         progress_at=at(progress.updated_at),
         failure=_failure_line(task.failure),
         abandoned=task.abandoned,
+        node=task.node,
     )
 
 
