@@ -108,6 +108,20 @@ test("a long list of tasks goes in several messages and comes back as one reply"
   expect((await reply).results).toHaveLength(12_000);
 });
 
+test("answers that come together settle each its own request", async () => {
+  const replies = [link.ask("stop", ["a"], {}), link.ask("pause", ["b"], {})];
+  const [one, two] = model.sent;
+  const answer = (id: string, error: string | null) => ({
+    kind: "answer" as const,
+    id,
+    ok: error === null,
+    error,
+    results: [],
+  });
+  model.deliver({ kind: "answers", answers: [answer(one?.id ?? "", null), answer(two?.id ?? "", "closed")] });
+  expect((await Promise.all(replies)).map((reply) => reply.error)).toEqual([null, "closed"]);
+});
+
 test("silence is answered by a call, and only then by the verdict that the kernel is gone", async () => {
   link.open();
   model.deliver(reset([]));

@@ -11,7 +11,7 @@ from chongming_task.core.records import Progress
 from chongming_task.core.states import TaskStatus
 from chongming_task.notebook.feed import Feed
 from chongming_task.notebook.inbound import Signal
-from chongming_task.notebook.outlet import MOST_ANSWERS, Outlet
+from chongming_task.notebook.outlet import ANSWERS_TOGETHER, MOST_ANSWERS, Outlet
 from tests.notebook.sample_tasks import ended, running, task
 
 
@@ -67,6 +67,11 @@ class Bench:
     def kinds(self, *without: str) -> list[str]:
         """What was sent, oldest first."""
         return [message["kind"] for _, message in self.sent if message["kind"] not in without]
+
+    def answers(self) -> list[dict[str, Any]]:
+        """The answers among them, also those that went together."""
+        told = [message for _, message in self.sent if message["kind"].startswith("answer")]
+        return [each for message in told for each in message.get("answers", [message])]
 
 
 def test_nothing_is_sent_before_a_hello_but_the_saved_table():
@@ -134,6 +139,24 @@ def test_an_answer_to_a_quiet_view_goes_at_once():
     assert bench.kinds() == ["reset", "answer"]
 
 
+def test_short_answers_that_wait_go_together():
+    """Ten thousand of them hold up what follows for seconds, not for minutes; none is left out, none overtakes."""
+    bench = Bench()
+    bench.hello()
+    for number in range(10_000):
+        bench.outlet.answer(
+            {"kind": "answer", "id": str(number), "ok": False, "error": "verb is one of …", "results": []}
+        )
+    bench.outlet.answer({"kind": "answer", "id": "long", "ok": True, "error": None, "results": [{}] * 500})
+    bench.run(20)
+    told = [message for _, message in bench.sent if message["kind"].startswith("answer")]
+    assert [each["id"] for each in bench.answers()] == [*map(str, range(10_000)), "long"]
+    assert "answers" not in told[-1]
+    assert max(len(message.get("answers", ())) for message in told) == ANSWERS_TOGETHER
+    times = [at for at, _ in bench.sent]
+    assert all(sum(at <= other < at + 1 for other in times) <= 10 for at in times)
+
+
 def test_large_answers_do_not_pile_up():
     """Whoever asks faster than answers can go hears so, for every question; and the beat is kept."""
     bench = Bench()
@@ -141,7 +164,7 @@ def test_large_answers_do_not_pile_up():
     for number in range(100):
         bench.outlet.answer({"kind": "answer", "id": str(number), "ok": True, "error": None, "body": {"x": "y" * 1000}})
     bench.run(20)
-    answers = [message for _, message in bench.sent if message["kind"] == "answer"]
+    answers = bench.answers()
     assert [answer["id"] for answer in answers] == [str(number) for number in range(100)]
     assert sum("body" in answer for answer in answers) == MOST_ANSWERS
     assert {answer["error"] for answer in answers if "body" not in answer} == {

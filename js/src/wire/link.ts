@@ -139,6 +139,8 @@ export class Link {
       this.post({ id: this.nextId(), verb: "pong" });
     } else if (message.kind === "answer") {
       this.settle(message);
+    } else if (message.kind === "answers") {
+      for (const answer of message.answers) this.settle(answer);
     }
     if (this.life === "live") this.confirmedAt = this.lastHeard;
   }

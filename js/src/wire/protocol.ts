@@ -160,6 +160,12 @@ export interface AnswerMessage {
   body?: unknown;
 }
 
+/** Short answers that waited for their turn, the oldest first. */
+export interface AnswersMessage {
+  kind: "answers";
+  answers: AnswerMessage[];
+}
+
 /** One try of a task. Times are Unix milliseconds, here and in all details. */
 export interface Attempt {
   attempt: number;
@@ -211,7 +217,7 @@ export interface Details {
   failure?: FailureDetails | null;
 }
 
-export type KernelMessage = ResetMessage | PatchMessage | PingMessage | AnswerMessage;
+export type KernelMessage = ResetMessage | PatchMessage | PingMessage | AnswerMessage | AnswersMessage;
 
 /** The widget's saved state: the last known table, cut to its first rows. `saved_at` is Unix milliseconds. */
 export interface SavedTable extends Omit<ResetMessage, "kind" | "seq"> {

@@ -27,6 +27,7 @@ SLEEP_AFTER = 60.0
 SAVE_INTERVAL = 5.0
 SAVE_INTERVAL_UNHEARD = 2.0  # while the saved table is all that a view can show
 SAVE_WHEN_QUIET = 1.0
+ANSWERS_TOGETHER = 100
 MOST_ANSWERS = 16  # with a body, waiting to be sent
 
 
@@ -139,8 +140,7 @@ class Outlet:
     def _send_next(self, moment: Moment) -> bool:
         """Sends the most urgent message. Returns whether there was one."""
         if self._ripe:
-            self._ripe -= 1
-            self._port.deliver(self._answers.popleft())
+            self._send_answers(self._ripe)
             return True
         if self._reset_wanted:
             self._send_reset(moment)
@@ -154,10 +154,19 @@ class Outlet:
             self._port.deliver(patch)
             self._ripe = len(self._answers)
         elif self._answers:
-            self._port.deliver(self._answers.popleft())
+            self._send_answers(len(self._answers))
         else:
             return False
         return True
+
+    def _send_answers(self, most: int) -> None:
+        """The next one; with it those that follow, where all of them are short."""
+        together = [self._answers.popleft()]
+        most = min(most, ANSWERS_TOGETHER)
+        while self._answers and len(together) < most and _are_short(together[-1], self._answers[0]):
+            together.append(self._answers.popleft())
+        self._ripe = max(self._ripe - len(together), 0)
+        self._port.deliver(together[0] if len(together) == 1 else {"kind": "answers", "answers": together})
 
     def _send_reset(self, moment: Moment) -> None:
         self._reset_wanted = False
@@ -193,3 +202,7 @@ class Outlet:
         self._ripe = 0
         self._reset_wanted = False
         self.close()
+
+
+def _are_short(*answers: dict[str, Any]) -> bool:
+    return all("body" not in answer and len(answer.get("results", ())) <= 1 for answer in answers)
