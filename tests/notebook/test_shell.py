@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from chongming_task.notebook import shell as module
-from chongming_task.notebook.shell import Shell
+from chongming_task.notebook.serving_line import line_of
+from chongming_task.notebook.shell import Shell, hear_clicks_while_a_cell_runs
 
 
 class FakeIPython:
@@ -90,3 +91,98 @@ def test_without_ipython_no_cell_ever_runs(monkeypatch):
     shell = Shell()
     shell.watch()
     assert shell.idle_since is not None
+
+
+class FakeKernel:
+    """As much of a kernel as says which message it handles."""
+
+    def __init__(self) -> None:
+        self.header: dict[str, str] = {}
+
+    def get_parent(self, channel: str) -> dict[str, Any]:
+        """As ipykernel's."""
+        assert channel == "shell"
+        return {"header": self.header}
+
+
+@pytest.fixture
+def kernel(ipython) -> FakeKernel:
+    ipython.kernel = FakeKernel()
+    return ipython.kernel
+
+
+def handle(ipython: FakeIPython, kernel: FakeKernel, event: str, kind: str, number: int) -> None:
+    """Triggers an event while the kernel has this message in hand."""
+    kernel.header = {"msg_type": kind, "msg_id": f"{kind} {number}"}
+    ipython.trigger(event)
+
+
+def test_a_message_of_a_comm_within_a_cell_neither_ends_nor_begins_one(ipython, kernel):
+    """Its handler triggers the events of a cell as well."""
+    shell = Shell()
+    kernel.header = {"msg_type": "execute_request", "msg_id": "execute_request 1"}
+    shell.watch()
+    for number in range(2):
+        handle(ipython, kernel, "pre_execute", "comm_msg", number)
+        handle(ipython, kernel, "post_execute", "comm_msg", number)
+        assert shell.busy
+    handle(ipython, kernel, "pre_execute", "comm_msg", 2)  # it raised, and no event tells its end
+    handle(ipython, kernel, "post_execute", "execute_request", 1)
+    assert not shell.busy
+
+
+def test_a_callback_of_a_comm_keeps_an_idle_kernel_busy(ipython, kernel):
+    """Until it ends; when it raised, until the next cell has ended."""
+    shell = Shell()
+    elsewhere(shell.watch)
+    handle(ipython, kernel, "pre_execute", "comm_msg", 1)
+    assert shell.idle_since is None
+    handle(ipython, kernel, "post_execute", "comm_msg", 1)
+    assert shell.idle_since is not None
+    handle(ipython, kernel, "pre_execute", "comm_msg", 2)
+    handle(ipython, kernel, "pre_execute", "execute_request", 3)
+    assert shell.busy
+    handle(ipython, kernel, "post_execute", "execute_request", 3)
+    assert not shell.busy
+
+
+class Comm:
+    """As ipykernel 7.4's: what it gets goes to the shell that last published on it."""
+
+    def _reply_subshell_for(self, data: object, default: str | None) -> str:
+        return "busy"
+
+
+class ComingComm:
+    """As one of a version to come might be."""
+
+    def _reply_subshell_for(self, message: object) -> str:
+        return "as it likes"
+
+
+def test_the_front_end_chooses_the_subshell():
+    """As it does on kernels before 7.4, whose comms have nothing to choose."""
+    comm = Comm()
+    hear_clicks_while_a_cell_runs(comm)
+    assert comm._reply_subshell_for({}, "mine") == "mine"
+    assert comm._reply_subshell_for({}, None) is None
+    plain = object()
+    hear_clicks_while_a_cell_runs(plain)  # nothing to be done, and nothing raised
+
+
+def test_a_comm_that_routes_in_another_way_is_left_alone():
+    """The hook is private, and may change."""
+    comm = ComingComm()
+    hear_clicks_while_a_cell_runs(comm)
+    assert comm._reply_subshell_for({}) == "as it likes"
+
+
+def test_a_kernel_that_is_made_differently_is_left_alone(kernel):
+    """Where messages wait for their turn is private, too."""
+    assert line_of(None) is None
+    assert line_of(kernel) is None
+    for name in ("session", "io_loop", "shell_handlers", "set_parent", "_parent_ident", "_publish_status"):
+        setattr(kernel, name, None)
+    assert line_of(kernel) is None
+    kernel.shell_stream = object()
+    assert line_of(kernel) is None

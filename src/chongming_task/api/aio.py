@@ -29,6 +29,7 @@ from chongming_task.errors import ConcurrencyConflict, NotRestartable, UnknownTa
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.engine import Answer
 from chongming_task.runtime.executors.inline import InlineExecutor
+from chongming_task.runtime.hosting import awaiting
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import LiveRun
 from chongming_task.runtime.results import is_plain
@@ -87,8 +88,9 @@ async def _until(
     if not awaited.subscribe(waiter):
         return True
     try:
-        async with asyncio.timeout(timeout):
-            await came
+        with awaiting():
+            async with asyncio.timeout(timeout):
+                await came
     except TimeoutError:
         return False
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from chongming_task.api.handle import TaskHandle
 from chongming_task.api.seconds import patience_of
 from chongming_task.api.verbs import has_ended
 from chongming_task.errors import ConfigurationError
+from chongming_task.runtime.hosting import Notice
 from chongming_task.runtime.waiters import Waiter
 
 __all__ = ["as_completed"]
@@ -51,7 +51,7 @@ def _checked(handle: TaskHandle[R]) -> TaskHandle[R]:
 def _as_they_end(handles: list[TaskHandle[R]], timeout: float | None) -> Iterator[TaskHandle[R]]:
     ends = None if timeout is None else time.monotonic() + timeout
     ended: deque[int] = deque()
-    news = threading.Event()
+    news = Notice()
 
     def arrive(number: int) -> None:
         ended.append(number)
@@ -76,7 +76,7 @@ def _as_they_end(handles: list[TaskHandle[R]], timeout: float | None) -> Iterato
             handle._live.unsubscribe(waiters[number])
 
 
-def _wait(waiting: dict[int, TaskHandle[R]], news: threading.Event, ends: float | None, of: int) -> None:
+def _wait(waiting: dict[int, TaskHandle[R]], news: Notice, ends: float | None, of: int) -> None:
     first = next(iter(waiting.values()))
     left = None if ends is None else max(ends - time.monotonic(), 0.0)
     if not first._controller._link.driver.wait(news, left):

@@ -15,6 +15,7 @@ from chongming_task.errors import ControllerClosed, UnknownTask
 from chongming_task.runtime.driver import Driver
 from chongming_task.runtime.engine import Answer, Engine
 from chongming_task.runtime.executors.inline import InlineExecutor
+from chongming_task.runtime.hosting import Notice
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.steward import Steward
 from chongming_task.runtime.waiters import Waiter
@@ -185,12 +186,12 @@ class EngineLink:
             return True
         if self._forked:
             self.check_open()
-        event = threading.Event()
-        waiter = Waiter(satisfied, event.set)
+        notice = Notice()
+        waiter = Waiter(satisfied, notice.set)
         if not live.subscribe(waiter):
             return True
         try:
-            return self.driver.wait(event, timeout)
+            return self.driver.wait(notice, timeout)
         finally:
             live.unsubscribe(waiter)
 

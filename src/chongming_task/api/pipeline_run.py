@@ -18,6 +18,7 @@ from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
 from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.runtime.context import running_task_id
+from chongming_task.runtime.hosting import Notice
 from chongming_task.runtime.live import LiveTask
 from chongming_task.runtime.live_run import LiveRun
 from chongming_task.runtime.waiters import Waiter
@@ -164,12 +165,12 @@ class PipelineRun:
         return TimeoutError(f"{self!r} has not ended {within(timeout)}; it goes on")
 
     def _wait_until(self, satisfied: Callable[[PipelineRunStatus], bool], timeout: float | None) -> bool:
-        event = threading.Event()
-        waiter = Waiter(satisfied, event.set)
+        notice = Notice()
+        waiter = Waiter(satisfied, notice.set)
         if not self._run.subscribe(waiter):
             return True
         try:
-            return self._controller._link.driver.wait(event, timeout)
+            return self._controller._link.driver.wait(notice, timeout)
         finally:
             self._run.unsubscribe(waiter)
 

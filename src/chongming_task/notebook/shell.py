@@ -1,30 +1,53 @@
-"""The kernel around us, as far as the views must know it: is a cell running, and do clicks come through meanwhile?"""
+"""The kernel around us, as far as the views must know it: is a cell running, and do clicks come through meanwhile?
+
+They come through by one of two ways; without either they wait for the end of the cell, and the views say so.
+
+- Subshells (ipykernel 7 with JupyterLab 4.4 or newer): messages of comms are handled on a thread of their own.
+- A cell that waits for a task or a run serves them itself: see ``serving``.
+"""
 
 from __future__ import annotations
 
+import inspect
+import logging
+import sys
 import threading
 import time
 from typing import Any
 
+from chongming_task.notebook.serving import Serving
+from chongming_task.notebook.serving_line import line_of
+from chongming_task.runtime.hosting import live_in
+
 __all__ = ["SHELL", "Shell", "hear_clicks_while_a_cell_runs"]
+
+logger = logging.getLogger(__name__)
+
+_CELL = "execute_request"
 
 
 class Shell:
     """Whether the main shell runs a cell. Without IPython it never does.
 
-    Subshells run their cells on threads of their own and trigger the same events: those are passed over.
+    Subshells run their cells on threads of their own and trigger the same events: those are passed over. So does every
+    message of a comm: one that comes in the midst of a cell neither begins nor ends anything.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._watching: Any = None  # the InteractiveShell whose events we know
-        self._busy = False
+        self._current: tuple[str, str] | None = None  # the kind and the id of the message that is being handled
         self._idle_since = time.monotonic()
 
     @property
     def idle_since(self) -> float | None:
         """When the last cell ended (monotonic seconds); None while one runs."""
-        return None if self._busy else self._idle_since
+        return self._idle_since if self._current is None else None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a cell runs."""
+        return self._current is not None
 
     def watch(self) -> None:
         """Begins to follow the cells of this kernel. Called from a cell: one runs now, unless a subshell calls."""
@@ -33,18 +56,42 @@ class Shell:
             if ipython is None or ipython is self._watching:
                 return
             self._watching = ipython
-            self._busy = _on_main_thread()
+            self._current = self._in_hand() if _on_main_thread() else None
         ipython.events.register("pre_execute", self._began)
         ipython.events.register("post_execute", self._ended)
+        self._have_waits_serve(getattr(ipython, "kernel", None))
+
+    def _have_waits_serve(self, kernel: Any) -> None:
+        line = line_of(kernel)
+        if line is None:
+            return
+
+        def begin() -> None:
+            live_in(Serving(line, lambda: self.busy))
+
+        if _on_main_thread():
+            begin()
+        else:
+            line.loop.call_soon_threadsafe(begin)
 
     def _began(self) -> None:
-        if _on_main_thread():
-            self._busy = True
+        if not _on_main_thread():
+            return
+        began = self._in_hand()
+        if began[0] == _CELL or self._current is None or self._current[0] != _CELL:
+            self._current = began
 
     def _ended(self) -> None:
-        if _on_main_thread():
-            self._busy = False
+        ended = self._in_hand()
+        if _on_main_thread() and (ended[0] == _CELL or ended == self._current):
+            self._current = None
             self._idle_since = time.monotonic()
+
+    def _in_hand(self) -> tuple[str, str]:
+        """The kind and the id of the message that the main shell handles. In a terminal there is but one cell."""
+        kernel = getattr(self._watching, "kernel", None)
+        header = {} if kernel is None else kernel.get_parent("shell").get("header", {})
+        return str(header.get("msg_type", _CELL)), str(header.get("msg_id", ""))
 
 
 SHELL = Shell()
@@ -58,8 +105,6 @@ def _on_main_thread() -> bool:
 
 def _ipython() -> Any:
     """The running InteractiveShell, or None. IPython is not imported for it: whoever runs in it has done so."""
-    import sys
-
     module = sys.modules.get("IPython")
     return module.get_ipython() if module is not None else None
 
@@ -67,11 +112,19 @@ def _ipython() -> Any:
 def hear_clicks_while_a_cell_runs(comm: Any) -> None:
     """Lets clicks through on ipykernel 7.4, which hands them to the shell that last published on the comm.
 
-    That is the busy one whenever a cell made the panel. The front end says which subshell it wants; this keeps to it.
-    The hook is private to ipykernel, so nothing is done where it is missing or looks different.
+    That is the busy one whenever a cell made the panel. The front end says which subshell it wants, as older kernels
+    understand it: this keeps to it. The hook is private to ipykernel, so nothing is done where it is missing or looks
+    different.
 
     Args:
         comm: A widget's comm.
     """
-    if callable(getattr(comm, "_reply_subshell_for", None)):
-        comm._reply_subshell_for = lambda data, default: default
+    route = getattr(comm, "_reply_subshell_for", None)
+    if not callable(route):
+        return
+    try:
+        inspect.signature(route).bind({}, None)
+    except (TypeError, ValueError):
+        logger.debug("this ipykernel routes messages in another way; clicks may wait for a cell to end")
+        return
+    comm._reply_subshell_for = lambda data, default: default

@@ -11,6 +11,7 @@ from typing import Protocol
 from chongming_task.errors import StoreError
 from chongming_task.runtime.aside import Aside, at_once
 from chongming_task.runtime.engine import Engine
+from chongming_task.runtime.hosting import Notice, block
 from chongming_task.runtime.steward import Steward
 
 __all__ = ["Driver", "ManualDriver", "ThreadDriver"]
@@ -36,7 +37,7 @@ class Driver(Protocol):
         ...
 
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
-        """Wait until the event is set; False when the time ran out first."""
+        """Wait until the event is set; False when the time ran out first. A Notice may be long in coming."""
         ...
 
     def stop(self, timeout: float = 5.0) -> None:
@@ -103,7 +104,7 @@ class ThreadDriver:
             raise RuntimeError("the engine's thread cannot wait for the engine: do this in a thread of your own")
         thread = self._thread
         if not self._over and (thread is None or thread.is_alive()):  # it is not, in a forked child
-            return event.wait(patience)
+            return block(event, patience) if isinstance(event, Notice) else event.wait(patience)
         if thread is not None and thread is not threading.current_thread():
             thread.join(patience)
         return event.is_set()
