@@ -20,6 +20,10 @@ def _browser() -> str | None:
     return _modules("playwright", "jupyterlab")
 
 
+def _dask() -> str | None:
+    return _modules("dask", "distributed")
+
+
 def _notebook() -> str | None:
     return _modules("ipykernel", "nbclient", "anywidget", "pandas")
 
@@ -43,6 +47,7 @@ def _modules(*names: str) -> str | None:
 MISSING: dict[str, Callable[[], str | None]] = {
     "arrow": _arrow,
     "browser": _browser,
+    "dask": _dask,
     "notebook": _notebook,
     "plot": _plot,
     "postgres": _postgres,

@@ -6,7 +6,7 @@ contract suites in ``chongming_task.testing``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -68,6 +68,14 @@ class UpstreamResults(Protocol):
 
     def fill(self, value: Any) -> Any:
         """``value`` with results in the places that stand for them."""
+        ...
+
+    def outcomes(self) -> Iterable[Any]:
+        """As the records hold them, pointers among them."""
+        ...
+
+    def replaced(self, new: Callable[[Any], Any]) -> UpstreamResults:
+        """The same with ``new`` of every outcome in its place."""
         ...
 
 

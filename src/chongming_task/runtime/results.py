@@ -4,6 +4,7 @@ What the record holds is JSON all the same. A dict with the key ``core.results.M
 
     {MARK: "file", "codec": "parquet", "folder": ..., "base": ..., "type": ..., "pointer": {...}}    a file
     {MARK: "memory", "repr": ..., "type": ...}      an object that one process has
+    {MARK: "dask", "key": ..., "cluster": ..., "type": ..., "bytes": ...}      an object that a Dask cluster has
     {MARK: "json", "value": ...}                    JSON with pointers to files somewhere in it
 
 Nothing is ever unpickled: a codec writes and reads a format that holds data only.
@@ -220,6 +221,11 @@ class _Loader:
                     f"the result is a {outcome['type']} that was kept in the memory of the process that ran the task "
                     f'(result="memory"), and that is not this one, or it has forgotten the record; the record says: '
                     f"{outcome['repr']}"
+                )
+            case "dask":
+                raise ResultUnavailable(
+                    f"the result is a {outcome['type']} that was kept on the Dask cluster at {outcome['cluster']} for "
+                    "as long as the controller that ran the task was open and remembered it, and that is not this one"
                 )
             case kind:
                 raise ResultUnavailable(f"the result is kept as {kind!r}, which this version does not know; update it")

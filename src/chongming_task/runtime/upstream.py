@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chongming_task.errors import UnknownInput
@@ -61,6 +61,22 @@ class Upstream(Mapping[str, Any]):
     def _load(self, outcome: Any) -> Any:
         value = load_result(outcome, self._codecs, self._base)
         return copy.deepcopy(value) if value is outcome else value
+
+    def outcomes(self) -> Iterator[Any]:
+        """As the records hold them; those of a map one by one."""
+        for held in self._outcomes.values():
+            if isinstance(held, Gathered):
+                yield from held.outcomes
+            else:
+                yield held
+
+    def replaced(self, new: Callable[[Any], Any]) -> Upstream:
+        """The same with ``new`` of every outcome in its place."""
+        outcomes = {
+            name: Gathered(tuple(map(new, held.outcomes))) if isinstance(held, Gathered) else new(held)
+            for name, held in self._outcomes.items()
+        }
+        return Upstream(outcomes, self._codecs, self._base)
 
     def __contains__(self, name: object) -> bool:
         return getattr(name, "name", name) in self._outcomes

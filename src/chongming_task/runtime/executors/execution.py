@@ -64,7 +64,7 @@ class ProcessExecution(RelayedExecution):
             if self._sent:
                 self._post(Stop(self.serial, reason))
                 return
-        self.finish(Ended(self._attempt, failure=reason.obeyed("stopped before it began")))
+        self.finish(Ended(self.attempt, failure=reason.obeyed("stopped before it began")))
 
     def pause(self, request: int) -> bool:
         """Hold it at its next checkpoint."""
@@ -102,7 +102,7 @@ class ProcessExecution(RelayedExecution):
         try:
             return _run_of(self.serial, request)
         except BaseException as error:  # it was checked when it was submitted, and has changed since
-            self.finish(Ended(self._attempt, failure=describe_exception(error)))
+            self.finish(Ended(self.attempt, failure=describe_exception(error)))
             return None
 
     def gone(self, pid: int | None, code: int | None, error: Exception | None) -> None:
@@ -114,7 +114,7 @@ class ProcessExecution(RelayedExecution):
             failure = describe_exception(error, retryable=True)
         else:
             failure = _died(pid, code, started=self._started)
-        self.finish(Ended(self._attempt, failure=failure))
+        self.finish(Ended(self.attempt, failure=failure))
 
     def _released(self) -> None:
         self._pool.released(self._worker, self)

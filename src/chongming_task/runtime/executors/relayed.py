@@ -30,7 +30,7 @@ class RelayedExecution:
         self.serial = serial
         self.last_checkpoint: float | None = None  # on the engine's monotonic clock
         self.progress: Progress | None = None
-        self._attempt = request.attempt
+        self.attempt = request.attempt
         self._request: AttemptRequest | None = request  # until it is sent
         self._deliver = deliver
         self._monotonic = monotonic
@@ -48,14 +48,14 @@ class RelayedExecution:
         """Take what the worker says of this attempt."""
         if isinstance(message, Wrote):
             if self._output is None:
-                self._output = OutputSink(self._attempt, self._deliver)
+                self._output = OutputSink(self.attempt, self._deliver)
             self._output.add(message.batch)
         elif isinstance(message, Beat):
             if message.age is not None:
                 self.last_checkpoint = self._monotonic() - message.age
             self.progress = message.progress
             if message.news:
-                self._deliver(ProgressReported(self._attempt))
+                self._deliver(ProgressReported(self.attempt))
         elif isinstance(message.report, Ended):
             self.finish(message.report)
         elif isinstance(message.report, Emitted):
