@@ -66,19 +66,20 @@ function matches(table: TaskTable, row: number, text: string): boolean {
   );
 }
 
+/** Milliseconds: three thousand years, so that a rank and a time are one number, and exact. */
+const BEYOND_ALL_TIMES = 1e14;
+
 /** By the kernel's ranks (active, then failed and lost, then waiting, then ended); newest activity first in each. */
 function sortByActivity(table: TaskTable, rows: number[]): number[] {
-  const rank = keysOf(table, rows, (row) => table.situation(row).rank);
-  const activity = keysOf(table, rows, (row) => table.activity(row));
-  return rows.sort((a, b) => at(rank, a) - at(rank, b) || at(activity, b) - at(activity, a) || a - b);
+  const keys = keysOf(table, rows, (row) => table.situation(row).rank * BEYOND_ALL_TIMES - table.activity(row));
+  return rows.sort((a, b) => at(keys, a) - at(keys, b) || a - b);
 }
 
 function sortBy(table: TaskTable, rows: number[], sort: Sort): number[] {
   const sign = sort.descending ? -1 : 1;
   if (sort.column === "name") {
-    const { name } = table.columns;
-    const { compare } = new Intl.Collator(undefined, { numeric: true });
-    return rows.sort((a, b) => sign * compare(name[a] ?? "", name[b] ?? "") || a - b);
+    const { nameKeys } = table;
+    return rows.sort((a, b) => sign * compare(nameKeys[a] ?? "", nameKeys[b] ?? "") || a - b);
   }
   const now = table.now();
   const keys = keysOf(table, rows, (row) => sortKey(table, row, sort.column, now) ?? Number.NaN);
@@ -89,6 +90,10 @@ function sortBy(table: TaskTable, rows: number[], sort: Sort): number[] {
     if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
     return sign * (x - y) || a - b;
   });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** One sort key a row, computed once. */

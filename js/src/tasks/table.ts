@@ -26,8 +26,16 @@ function emptyColumns(): Columns {
   return Object.fromEntries(KEYS.map((key) => [key, []])) as unknown as Columns;
 }
 
+const DIGITS_COMPARED = 16;
+
+function naturalKey(name: string): string {
+  return name.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(DIGITS_COMPARED, "0"));
+}
+
 export class TaskTable {
   title = "";
+  /** The start of the feed's clock in Unix milliseconds, as the kernel counts them. */
+  epoch = 0;
   counts: Counts = {};
   /** Rows the kernel has not told yet. */
   behind = 0;
@@ -35,6 +43,8 @@ export class TaskTable {
   /** Moves when the order or the membership of a filter may have changed. */
   orderVersion = 0;
   columns: Columns = emptyColumns();
+  /** What rows sort by for their names: case does not count, and "part 9" comes before "part 10". */
+  nameKeys: string[] = [];
   readonly endings = new Endings();
   readonly speeds = new Speeds();
   readonly pauses = new Pauses();
@@ -119,12 +129,14 @@ export class TaskTable {
   private begin(start: Omit<ResetMessage, "kind" | "seq">): void {
     if (start.feed !== this.feed) {
       this.columns = emptyColumns();
+      this.nameKeys = [];
       this.numbers = new Map();
       this.pauses.clear();
       this.size = 0;
     }
     this.feed = start.feed;
     this.title = start.title;
+    this.epoch = start.epoch;
     this.counts = start.counts;
     this.behind = start.behind;
     this.situations = start.situations.map(readSituation);
@@ -163,8 +175,15 @@ export class TaskTable {
     });
   }
 
+  /** Notes by what rows are found and sorted. */
+  private index({ rows, cols }: Block): void {
+    const { name, id } = this.columns;
+    if (cols.name) for (const row of rows) this.nameKeys[row] = naturalKey(name[row] ?? "");
+    if (cols.id) for (const row of rows) this.numbers.set(id[row] ?? "", row);
+  }
+
   private observe(block: Block, at: number | null): void {
-    if (block.cols.id) for (const row of block.rows) this.numbers.set(this.columns.id[row] ?? "", row);
+    this.index(block);
     const { done, progress_at, started } = this.columns;
     for (const row of block.rows) {
       this.pauses.observe(row, this.situation(row).held === true, started[row] ?? null, at);
