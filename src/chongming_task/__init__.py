@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from chongming_task.core.runs import AggregationPolicy, PipelineRunStatus
     from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.history import History as History  # not in __all__: whoever imports * may have no pandas
+    from chongming_task.runtime.executors.dask import DaskExecutor
     from chongming_task.runtime.executors.process import ProcessExecutor
     from chongming_task.stores.postgres import PostgresTaskStore
     from chongming_task.stores.sqlite import SqliteTaskStore
@@ -111,6 +112,7 @@ __all__ = [
     "ConfigurationError",
     "Controller",
     "ControllerClosed",
+    "DaskExecutor",
     "Event",
     "EventsLost",
     "ExponentialBackoff",
@@ -198,6 +200,7 @@ _EVENTS = (
     "TaskStatusChanged",
 )
 _LAZY = {  # who does not ask for them does not wait for them
+    "DaskExecutor": "chongming_task.runtime.executors.dask",
     "PostgresTaskStore": "chongming_task.stores.postgres",
     "ProcessExecutor": "chongming_task.runtime.executors.process",
     "SqliteTaskStore": "chongming_task.stores.sqlite",
