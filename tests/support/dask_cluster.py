@@ -11,7 +11,7 @@ __all__ = ["cluster"]
 
 @contextmanager
 def cluster(workers: int = 2, threads: int = 8, **options: Any) -> Iterator[Any]:
-    """A `LocalCluster`, without its dashboard.
+    """A `LocalCluster`, beside others.
 
     Args:
         workers: How many processes.
@@ -21,7 +21,7 @@ def cluster(workers: int = 2, threads: int = 8, **options: Any) -> Iterator[Any]
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=None, **options
+        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address="127.0.0.1:0", **options
     ) as made:
         made.wait_for_workers(workers)
         yield made

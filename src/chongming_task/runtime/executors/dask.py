@@ -70,11 +70,15 @@ class DaskExecutor:
         self._closed = False
         try:
             self._line = Line(address, security, timeout)
+        except ConfigurationError:
+            raise
         except OSError as silent:
             raise ConfigurationError(
                 f"the Dask scheduler at {address} does not answer within {timeout:g} s: is it running, and can this "
                 f"machine reach it? ({silent})"
             ) from silent
+        except ValueError as wrong:
+            raise ConfigurationError(f"the Dask scheduler cannot be reached at {address!r}: {wrong}") from wrong
 
     @property
     def obstacle(self) -> str | None:

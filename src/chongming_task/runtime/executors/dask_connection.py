@@ -65,7 +65,8 @@ class Connection:
     @property
     def broken(self) -> bool:
         """Whether the scheduler was lost, even if the client has found one again: that knows nothing of us."""
-        return self._client.status != "running" or self._client.scheduler_comm is not self._line
+        client, line = self._client, self._line
+        return client.status != "running" or client.scheduler_comm is not line or bool(line.closed())
 
     def close(self) -> None:
         """Let go of everything on the cluster."""
