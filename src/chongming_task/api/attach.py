@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
     from chongming_task.history import History
     from chongming_task.notebook.panel import Panel
+    from chongming_task.notebook.timeline import Timeline
 
 __all__ = ["Attached"]
 
@@ -230,12 +231,27 @@ class Attached(Verbs, Reading):
         self._link.sync()
         return panel(self, language=language)
 
+    def timeline(self, *, language: str | None = None) -> Timeline:
+        """A live timeline of the tasks, for a notebook: every attempt as a bar from its start to its end.
+
+        Args:
+            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
+
+        Raises:
+            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
+        """
+        from chongming_task.notebook.timeline import timeline
+
+        self._link.sync()
+        return timeline(self, language=language)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The panel, as the last line of a cell."""
         try:
+            self._link.sync()
             if self._shown is None:
                 self._shown = self.panel()
-        except (ConfigurationError, ControllerClosed, StoreError):  # no widgets, or nothing more to show: in words
+        except (ConfigurationError, ControllerClosed, StoreError):  # no widgets, or nothing more to follow: in words
             return {"text/plain": repr(self)}
         return self._shown._repr_mimebundle_(**kwargs)
 
