@@ -141,7 +141,7 @@ class ChongmingTask(Magics):
         return handle
 
     @magic_arguments()
-    @argument("controller", nargs="?", type=variable, metavar="VARIABLE", help="A controller of yours to show.")
+    @argument("controller", nargs="?", type=variable, metavar="VARIABLE", help="What to show instead: a controller.")
     @argument("-u", "--use", action="store_true", help="%%task submits to it from now on.")
     @argument("-e", "--executor", type=executor_name, help="Show the session's controller with this executor.")
     @argument("-o", "--out", type=variable, metavar="VARIABLE", help="Assign the controller, and show nothing.")
@@ -158,6 +158,8 @@ class ChongmingTask(Magics):
             return SESSION.close() or None
         if options.use and options.controller is None:
             raise UsageError("which one? write %tasks --use my_controller")
+        if options.controller is not None and not options.use:
+            return self._shown(options)
         controller = self._controller(options)
         if options.use:
             SESSION.choose(controller)
@@ -165,6 +167,13 @@ class ChongmingTask(Magics):
             self.shell.user_ns[options.out] = controller
             return None
         return controller.panel(language=self.language or None)
+
+    def _shown(self, options: argparse.Namespace) -> Any:
+        """The panel of what a variable holds: a controller, an attached store, a run."""
+        panel = getattr(self.shell.user_ns.get(options.controller), "panel", None)
+        if not callable(panel):
+            raise UsageError(f"{options.controller} has no panel; write %tasks my_controller")
+        return panel(language=self.language or None)
 
     def _parse(self, magic: str, line: str) -> argparse.Namespace:
         """What the line says. Split as a shell would: IPython's own splitter leaves the quotes in.
