@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chongming_task import RetryPolicy, TaskCancelled, TaskContext, task
+from chongming_task import FixedBackoff, RetryPolicy, TaskCancelled, TaskContext, task
 from chongming_task.runtime.context import current_context
 
 
@@ -60,7 +60,7 @@ def deaf(path: str) -> str:
     return "done"
 
 
-@task(retry=RetryPolicy(max_attempts=3))
+@task(retry=RetryPolicy(max_attempts=3, backoff=FixedBackoff(0.1)))
 def second_time_lucky(ctx: TaskContext, path: str) -> int:
     """The first attempt stays; another returns its number."""
     note(path, f"{ctx.attempt}:{os.getpid()}")

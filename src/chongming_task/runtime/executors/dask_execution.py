@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from chongming_task.core.effects import StopReason
@@ -178,9 +179,19 @@ class DaskExecution(RelayedExecution):
         report = message.report if isinstance(message, Told) else None
         if isinstance(report, Started) and not self._near:
             report = report._replace(pid=None)  # a number of another machine would be taken for one of this
-        elif isinstance(report, Ended) and is_on_cluster(report.outcome):
-            report = report._replace(outcome=OnCluster(report.outcome, self._wire.hold(report.outcome["key"])))
+        elif isinstance(report, Ended):
+            report = self._as_known_here(report)
         super().received(message if report is None else Told(message.serial, report))
+
+    def _as_known_here(self, ended: Ended) -> Ended:
+        """Its end, with a hold on the value that has stayed on the cluster, and with why nobody wanted it any more."""
+        if is_on_cluster(ended.outcome):
+            return ended._replace(outcome=OnCluster(ended.outcome, self._wire.hold(ended.outcome["key"])))
+        failure = ended.failure
+        if self._missed and failure is not None and failure.kind is FailureKind.CANCELLED:
+            said = f"Dask gave the task up, as when somebody cancels it there or restarts the cluster: {failure.message}"
+            return ended._replace(failure=replace(failure, message=said))
+        return ended
 
     def never_began(self, reason: StopReason) -> None:
         """It was called back in time."""
