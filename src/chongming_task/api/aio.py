@@ -125,7 +125,7 @@ async def run_ended(run: PipelineRun, timeout: float | None = None) -> PipelineR
     """Like ``run.wait``."""
     if not await _until_run(run._run, lambda status: status.is_terminal, patience_of(timeout)):
         raise run._late(timeout)
-    return run.status
+    return run._ended()
 
 
 # the controller

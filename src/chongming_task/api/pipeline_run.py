@@ -16,7 +16,7 @@ from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus, Verb
 from chongming_task.core.triggers import Asked
-from chongming_task.errors import ConfigurationError, ControllerClosed
+from chongming_task.errors import ConfigurationError, ControllerClosed, TaskError
 from chongming_task.runtime.context import running_task_id
 from chongming_task.runtime.hosting import Notice
 from chongming_task.runtime.live import LiveTask
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["PipelineRun", "RunSummary"]
 
 S = TaskStatus
+_PATIENCE_WITH_THE_BROKEN = 10.0  # seconds
 
 
 class PipelineRun:
@@ -156,9 +157,24 @@ class PipelineRun:
 
         Raises:
             TimeoutError: When it has not ended by then; it goes on.
+            TaskError: When it cannot go on, for a fault in this library; its nodes stay as they are.
         """
         if not self._wait_until(lambda status: status.is_terminal, patience_of(timeout)):
             raise self._late(timeout)
+        return self._ended()
+
+    def _ended(self) -> PipelineRunStatus:
+        """Its status after a wait.
+
+        Raises:
+            TaskError: It was no end that ended the wait.
+        """
+        fault = self._run.fault
+        if fault is not None:
+            raise TaskError(
+                f"{self!r} cannot go on: a fault in chongming-task ({type(fault).__name__}: {fault}), see the log. "
+                "Its nodes stay as they are: retry_failed() decides anew what follows, cancel() ends it"
+            ) from fault
         return self.status
 
     def _late(self, timeout: float | None) -> TimeoutError:
@@ -315,9 +331,21 @@ class PipelineRun:
             event.set()
 
         post(told)
-        if not link.driver.wait(event):
+        waiter = Waiter(_never, event.set)  # woken when the run breaks down, and the answer will not come
+        sound = self._run.subscribe(waiter)
+        try:
+            came = link.driver.wait(event, None if sound else _PATIENCE_WITH_THE_BROKEN)
+        finally:
+            self._run.unsubscribe(waiter)
+        if sound or not came:
+            self._ended()
+        if not came:
             raise ControllerClosed("this controller was closed before it could do that")
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self._run.counts().items())
         return f"<PipelineRun {self.name!r} {self.status}: {counts or 'no nodes'}>"
+
+
+def _never(status: PipelineRunStatus) -> bool:
+    return False

@@ -83,6 +83,7 @@ class LiveRun(Awaited[PipelineRunStatus]):
         self.waiters: list[Waiter[PipelineRunStatus]] = []
         self.hooks: tuple[Hooks[Any], ...] = ()  # each called with the run as its caller sees it
         self.status = PipelineRunStatus.PENDING  # published
+        self.broken: BaseException | None = None  # a fault of ours: nothing more is decided
         self._drafted = PipelineRunStatus.PENDING
         self._works = [live.work for live in self.nodes]
         self._policies = [live.policy for live in self.nodes]
@@ -270,6 +271,11 @@ class LiveRun(Awaited[PipelineRunStatus]):
     def shown(self) -> PipelineRunStatus:
         """The status as it is published."""
         return self.status
+
+    @property
+    def fault(self) -> BaseException | None:
+        """The fault that keeps it from going on, unless it has come to its end all the same."""
+        return None if self.status.is_terminal else self.broken
 
     def show(self, now: PipelineRunStatus) -> None:
         """Publish a status; whoever waits for it is still to be woken."""

@@ -44,14 +44,14 @@ class Pipelines:
     def __init__(self, engine: RunEngine) -> None:
         self.engine = engine
         self._decisions: deque[tuple[LiveRun, Decision]] = deque()
-        self._steps: deque[Steps] = deque()
+        self._steps: deque[tuple[LiveRun, Steps]] = deque()
         self._runs: WeakSet[LiveRun] = WeakSet()
         self.maps = RunMaps(self)
         self.verbs = RunVerbs(self)
 
-    def add(self, steps: Steps) -> None:
-        """Do this, step by step, after what was added before."""
-        self._steps.append(steps)
+    def add(self, run: LiveRun, steps: Steps) -> None:
+        """Do this for a run, step by step, after what was added before."""
+        self._steps.append((run, steps))
 
     @property
     def runs(self) -> list[LiveRun]:
@@ -67,19 +67,26 @@ class Pipelines:
         """Do at most so many steps. Decisions come first: they say best why a node cannot start."""
         while budget > 0 and self.busy:
             budget -= 1
-            if self._decisions:
-                try:
-                    self._carry_out(*self._decisions.popleft())
-                except Exception:  # one bad run must not end the others
-                    _logger.exception("a decision of a pipeline run failed")
-                continue
+            run = (self._decisions or self._steps)[0][0]
             try:
-                over = next(self._steps[0], _END) is _END
-            except Exception:  # as above
-                _logger.exception("a step of a pipeline run failed")
-                over = True
-            if over:
-                self._steps.popleft()
+                self._go(run)
+            except Exception as error:  # a fault of ours must not end the other runs
+                self._give_up(run, error)
+
+    def _go(self, run: LiveRun) -> None:
+        if self._decisions:
+            self._carry_out(*self._decisions.popleft())
+            return
+        _, steps = self._steps.popleft()
+        if next(steps, _END) is not _END:  # one that raises is not taken up again
+            self._steps.appendleft((run, steps))
+
+    def _give_up(self, run: LiveRun, error: Exception) -> None:
+        """Nobody knows any more what should follow in it: nothing does, and whoever waits for it is told."""
+        _logger.error("pipeline run %s cannot go on: a fault in chongming-task", run.run_id, exc_info=error)
+        run.broken = error
+        self._decisions = deque(each for each in self._decisions if each[0] is not run)
+        run.wake()
 
     # what happens to a run
 
@@ -89,7 +96,7 @@ class Pipelines:
             return
         run.begun = run.mending = True
         self._runs.add(run)
-        self.add(self._begin(run))
+        self.add(run, self._begin(run))
 
     def shut(self) -> None:
         """Start nothing more; whoever shuts stops the nodes."""
@@ -137,7 +144,7 @@ class Pipelines:
         elif after in TERMINAL:
             self._ended(run, live, node)
         elif after is S.RETRY_WAIT and run.paused:
-            self.add(self.verbs.hold(run, live))
+            self.add(run, self.verbs.hold(run, live))
         elif after is S.BLOCKED and not run.mending:  # it was reset, and started again
             self._take_up(run, live, after)
         self.fold(run)
@@ -149,7 +156,7 @@ class Pipelines:
             run.revived.append(live)
         if not run.mending:
             run.mending = True
-            self.add(self._mend(run))
+            self.add(run, self._mend(run))
 
     def _mend(self, run: LiveRun) -> Steps:
         """What a record had blocked waits again, and what that had blocked in turn."""
@@ -175,7 +182,7 @@ class Pipelines:
         status = live.draft.status
         again = run.again.pop(live, None)
         if again is not None and status is S.CANCELLED:
-            self.add(self.verbs.revive_late(run, live, again))
+            self.add(run, self.verbs.revive_late(run, live, again))
             return
         if status in BROKEN:
             run.failed = run.failed or live
@@ -186,7 +193,7 @@ class Pipelines:
         else:
             self.decide(run, run.graph.settle(node, status))
             if node in run.maps and not (run.doomed or run.asked is not None):
-                self.add(self.maps.sweep(run, node))
+                self.add(run, self.maps.sweep(run, node))
         self._check_doom(run)
 
     def _check_doom(self, run: LiveRun) -> None:
@@ -202,7 +209,7 @@ class Pipelines:
             node = run.number_of(cause)
             if cause is not run.nodes[node]:  # of a map: what waits for it is told why
                 self._end_early(run.nodes[node], Resolved(S.CANCELLED, blocked_by(cause.draft)))
-        self.add(self.verbs.sweep(run, run.members(), Asked(Verb.CANCEL, ACTOR, why)))
+        self.add(run, self.verbs.sweep(run, run.members(), Asked(Verb.CANCEL, ACTOR, why)))
 
     def _end_early(self, live: LiveTask, trigger: Resolved) -> None:
         if live.draft.status in (S.PENDING, S.BLOCKED):
@@ -227,7 +234,9 @@ class Pipelines:
     # decisions
 
     def decide(self, run: LiveRun, decisions: list[Decision]) -> None:
-        """Carry out what follows for nodes, before anything else."""
+        """Carry out what follows for nodes, before anything else; not in a run that cannot go on."""
+        if run.broken is not None:
+            return
         self._decisions.extend((run, decision) for decision in decisions)
 
     def _carry_out(self, run: LiveRun, decision: Decision) -> None:
@@ -290,7 +299,7 @@ class Pipelines:
             run.let_fail(node, found)
             self.engine.try_apply(live, Resolved(S.QUEUED))
         elif isinstance(found, list):
-            self.add(self.maps.fan_out(run, node, found))
+            self.add(run, self.maps.fan_out(run, node, found))
         else:
             self.engine.try_apply(live, Resolved(S.QUEUED))
 

@@ -44,7 +44,7 @@ class RunVerbs:
         anew = live.draft.status in REVIVABLE and (live.draft.attempt == 0 or run.asks_anew(node))
         if trigger.verb is Verb.RETRY and anew:
             if run.is_map(node):
-                self._lead.add(self._retry_tasks(run, node, trigger))
+                self._lead.add(run, self._retry_tasks(run, node, trigger))
             return (trigger._replace(verb=Verb.RESET), blocked)
         return (trigger,)
 
@@ -63,8 +63,8 @@ class RunVerbs:
         else:
             run.paused, where = False, _RESUMABLE
             held, run.held = run.held, []
-            self._lead.add(_each(held))
-        self._lead.add(self.sweep(run, run.members(), trigger, done, where))
+            self._lead.add(run, _each(held))
+        self._lead.add(run, self.sweep(run, run.members(), trigger, done, where))
         self._lead.fold(run)
 
     def sweep(
@@ -100,10 +100,11 @@ class RunVerbs:
         if self._lead.engine.is_shut:
             self._lead.engine.told(lambda: done([]))
         else:
-            self._lead.add(self._revive(run, trigger, done))
+            self._lead.add(run, self._revive(run, trigger, done))
 
     def _revive(self, run: LiveRun, trigger: Asked, done: Callable[[list[str]], None]) -> Steps:
         run.mending, run.asked, run.doomed, run.failed = True, None, False, None
+        run.broken = None
         again: list[LiveTask] = []
         for live in run.members():
             if live in run.swept and live.draft.status is S.STOPPING:

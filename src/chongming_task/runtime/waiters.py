@@ -27,17 +27,24 @@ class Awaited(Generic[T]):
     waiters: list[Waiter[T]]
 
     @property
+    def fault(self) -> BaseException | None:
+        """Why its state will not move any more, so that nobody may be left waiting; None: it may."""
+        return None
+
+    @property
     def shown(self) -> T:
         """The state as it is published."""
         raise NotImplementedError
 
     def wake(self) -> None:
-        """Wake whoever waited for what is published."""
+        """Wake whoever waited for what is published; everybody, where nothing more will come."""
         if self.waiters:
-            shown = self.shown
-            for waiter in [w for w in tuple(self.waiters) if w.satisfied(shown)]:  # others come and go meanwhile
+            for waiter in [w for w in tuple(self.waiters) if self._is_due(w)]:  # others come and go meanwhile
                 self.unsubscribe(waiter)
                 waiter.wake()
+
+    def _is_due(self, waiter: Waiter[T]) -> bool:
+        return waiter.satisfied(self.shown) or self.fault is not None
 
     def subscribe(self, waiter: Waiter[T]) -> bool:
         """Have ``waiter`` woken when it is satisfied; False when it is already, and nothing was kept.
@@ -46,7 +53,7 @@ class Awaited(Generic[T]):
         between.
         """
         self.waiters.append(waiter)
-        if not waiter.satisfied(self.shown):
+        if not self._is_due(waiter):
             return True
         self.unsubscribe(waiter)
         return False
