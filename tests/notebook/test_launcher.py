@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from chongming_task import Controller, RetryPolicy, UnknownTask, task
+from chongming_task import Controller, RetryPolicy, TaskHandle, UnknownTask, task
 from chongming_task.errors import ConfigurationError
 from chongming_task.notebook import form_options, form_reading, launcher, launcher_field
 from chongming_task.notebook.launcher import Launcher
@@ -109,6 +109,19 @@ def test_what_the_controller_refuses_is_told(show, controller):
     controller.close()
     submit(shown)
     assert "Not submitted: this controller is closed; make a new one" in shown._why.value
+
+
+def test_a_task_whose_card_cannot_be_shown_is_told_all_the_same(show, controller, monkeypatch):
+    """It was submitted, and nobody should submit it again."""
+
+    def no_card(self: Any, **options: Any) -> None:
+        raise RuntimeError("no comm")
+
+    monkeypatch.setattr(TaskHandle, "card", no_card)
+    shown = show(language="en")
+    fill(shown, width="1")
+    submit(shown)
+    assert "Submitted resize; its card cannot be shown: no comm" in shown._why.value
 
 
 def test_a_double_click_submits_once(show, controller):

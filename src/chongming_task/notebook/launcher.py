@@ -226,7 +226,14 @@ class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no ty
         for box in (*self._boxes, *self._option_boxes):
             box.mark(None)
         self._tell("")
-        card = handle.card(language=self._language)
+        try:
+            card = handle.card(language=self._language)
+        except Exception as error:  # it runs all the same, and that must be seen
+            logger.exception("a card could not be made")
+            self._tell(
+                self._words("Submitted {name}; its card cannot be shown: {why}", name=handle.name, why=str(error))
+            )
+            return
         self._cards.children = (card, *self._cards.children)
         for old in self._cards.children[_MOST_CARDS:]:
             self._cards.children = self._cards.children[:_MOST_CARDS]

@@ -14,7 +14,6 @@ CHINESE: Mapping[str, str] = {
     "Refresh": "刷新",
     "Look for tasks that were registered since": "查找新注册的任务",
     "Submit": "提交",
-    "Submit {task}": "提交 {task}",
     "Options": "选项",
     "No task is registered yet. controller.register(my_task) adds one.": (
         "还没有注册任务。用 controller.register(my_task) 注册一个。"
@@ -24,8 +23,6 @@ CHINESE: Mapping[str, str] = {
     "required": "必填",
     "empty: None": "留空：None",
     "default: {default}": "默认：{default}",
-    "Submitted tasks": "已提交的任务",
-    "Earlier ones are in the panel.": "更早的在面板中。",
     # options
     "name": "名称",
     "attempts": "尝试次数",
@@ -69,6 +66,7 @@ CHINESE: Mapping[str, str] = {
     "write more than 0 seconds, or leave it empty for no limit": "请填写大于 0 的秒数，留空则不限时",
     "1 value is missing or wrong: see above.": "有 1 处缺失或错误：见上。",
     "{count} values are missing or wrong: see above.": "有 {count} 处缺失或错误：见上。",
+    "Submitted {name}; its card cannot be shown: {why}": "已提交 {name}；卡片无法显示：{why}",
     "Not submitted: {why}": "未提交：{why}",
 }
 
