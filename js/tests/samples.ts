@@ -71,6 +71,7 @@ export function reset(rows: SampleRow[], changes: Partial<ResetMessage> = {}): R
     feed: "f1",
     seq: 1,
     at: 100_000,
+    epoch: 1_764_500_000_000,
     title: "etl",
     counts,
     behind: 0,

@@ -1,5 +1,6 @@
 /** The whole panel, top to bottom. Drawn anew, as a whole, whenever something changed: only differences reach the DOM. */
 
+import { FilterBox } from "../view/FilterBox.tsx";
 import { Foot } from "../view/Foot.tsx";
 import { Gone } from "../view/Gone.tsx";
 import { Menu } from "../view/Menu.tsx";
@@ -8,7 +9,6 @@ import { Summary } from "../view/Summary.tsx";
 import { EMPTY, LOADING, NOTHING_MATCHES } from "../view/words.ts";
 import { say, spoken } from "../words/say.ts";
 import { Chips } from "./Chips.tsx";
-import { FilterBox } from "./FilterBox.tsx";
 import { Grid } from "./Grid.tsx";
 import { Selection } from "./Selection.tsx";
 import type { PanelSession } from "./session.ts";

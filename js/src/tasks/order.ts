@@ -57,7 +57,8 @@ export function orderRows(table: TaskTable, view: View): number[] {
   return view.sort ? sortBy(table, rows, view.sort) : sortByActivity(table, rows);
 }
 
-function matches(table: TaskTable, row: number, text: string): boolean {
+/** Whether a row's name, a tag or its id holds a text, given in small letters. */
+export function matches(table: TaskTable, row: number, text: string): boolean {
   const { name, id, tags } = table.columns;
   return (
     (name[row] ?? "").toLowerCase().includes(text) ||

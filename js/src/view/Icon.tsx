@@ -12,7 +12,10 @@ const AGAIN = (
 );
 
 /** Lines, unless a shape says that it is filled. */
-const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots" | "behind", ComponentChild> = {
+const SHAPES: Record<
+  Glyph | "play" | "square-now" | "chevron" | "dots" | "behind" | "plus" | "minus" | "frame",
+  ComponentChild
+> = {
   ring: RING,
   dashes: <circle cx="8" cy="8" r="4.75" stroke-dasharray="2.2 1.53" />,
   quarter: (
@@ -60,6 +63,9 @@ const SHAPES: Record<Glyph | "play" | "square-now" | "chevron" | "dots" | "behin
   ),
   dots: <path class="cmt-solid" d="M2.6 6.9h2.2v2.2H2.6zM6.9 6.9h2.2v2.2H6.9zM11.2 6.9h2.2v2.2h-2.2z" />,
   chevron: <path d="m6.2 4.2 3.8 3.8-3.8 3.8" />,
+  plus: <path d="M8 3.4v9.2M3.4 8h9.2" />,
+  minus: <path d="M3.4 8h9.2" />,
+  frame: <path d="M2.8 6V2.8H6M10 2.8h3.2V6M13.2 10v3.2H10M6 13.2H2.8V10" />,
   play: <path class="cmt-solid" d="M5 3.2v9.6L12.8 8z" />,
 };
 

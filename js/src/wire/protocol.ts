@@ -27,6 +27,10 @@ export type Status = (typeof STATUSES)[number];
 export const VERBS = ["pause", "resume", "stop", "retry", "cancel", "skip", "reset"] as const;
 export type Verb = (typeof VERBS)[number];
 
+/** What a run may be asked as a whole. */
+export const RUN_VERBS = ["pause", "resume", "stop", "retry_failed"] as const;
+export type RunVerb = (typeof RUN_VERBS)[number];
+
 /** Those that may be sent for many tasks at once. */
 export const BULK_VERBS = ["pause", "resume", "stop", "retry", "cancel"] as const satisfies readonly Verb[];
 
@@ -73,6 +77,10 @@ export interface Row {
   abandoned: boolean;
   /** Its name in its pipeline. */
   node: string | null;
+  /** Moves whenever its attempts and pauses do, where they are more than this row tells; 0: it tells all. */
+  past: number;
+  /** A status was set by hand: then the times here may be of something else than an attempt. */
+  by_hand: boolean;
 }
 
 export const ROW_DEFAULTS: Row = {
@@ -97,6 +105,8 @@ export const ROW_DEFAULTS: Row = {
   failure: null,
   abandoned: false,
   node: null,
+  past: 0,
+  by_hand: false,
 };
 
 export type Columns = { [K in keyof Row]: Row[K][] };
@@ -110,8 +120,45 @@ export interface Block {
 
 export type Counts = Partial<Record<Status, number>>;
 
+/** The graph of a run: its nodes by number, as many as are told of. */
+export interface GraphPayload {
+  names: string[];
+  /** From, to, from, to, … */
+  edges: number[];
+  /** The nodes that are maps and have tasks. */
+  maps: number[];
+  /** How many more there are. */
+  nodes_left: number;
+  edges_left: number;
+}
+
+export type RunStatus =
+  | "pending"
+  | "running"
+  | "paused"
+  | "stopping"
+  | "succeeded"
+  | "failed"
+  | "stopped"
+  | "cancelled";
+
+/** How a run as a whole stands. Without a status another process leads it, and its nodes are steered one by one. */
+export interface RunStanding {
+  status: RunStatus | null;
+  /** It was asked to pause. */
+  paused: boolean;
+}
+
+/** What is told beside the rows of a run. */
+export interface RunState {
+  graph?: GraphPayload;
+  /** Of each map that changed, by its number: how many of its tasks are in each status. */
+  maps?: Record<string, Counts>;
+  run?: RunStanding;
+}
+
 /** What is true of the whole table, at the kernel's time `at` (milliseconds since the feed's start). */
-interface TableState {
+interface TableState extends RunState {
   at: number;
   counts: Counts;
   /** Rows the view has not been told yet: a large table arrives in pages. */
@@ -125,6 +172,8 @@ export interface ResetMessage extends TableState {
   feed: string;
   seq: number;
   title: string;
+  /** The feed's start in Unix milliseconds, on the kernel's clock. */
+  epoch: number;
   situations: SituationPayload[];
 }
 
@@ -203,6 +252,19 @@ export interface FailureDetails {
 /** Why a task has not begun: limits that are full, or tasks it comes after. */
 export type Waits = { limits: string[] } | { after: string[]; more: number };
 
+/** Attempt, start, end and status of a try, in the feed's milliseconds; without an end it is under way. */
+export type PastAttempt = [number, number, number | null, Status];
+
+/** What the kernel tells of a task's tries beyond its row. As new as `version`, the row's `past`, or newer. */
+export interface Past {
+  version: number;
+  attempts: PastAttempt[];
+  /** When it was paused in place: from, to; null: it still is. */
+  paused: [number, number | null][];
+  /** How many older attempts are left out. */
+  cut: number;
+}
+
 /** What the kernel tells of one task. All but the first four are left out when the view has seen them. */
 export interface Details {
   seen: string;
@@ -239,7 +301,11 @@ export type ViewMessage =
 export type ViewRequest =
   | { verb: "details"; task: string; seen: string; after: number }
   | { verb: "waits"; ids: string[] }
+  | { verb: "past"; ids: string[] }
+  | { verb: "run"; do: RunVerb }
   | { verb: "force_transition"; task: string; to: Status; reason: string };
 
 /** The kernel refuses longer lists; larger selections go in several messages. */
 export const IDS_PER_MESSAGE = 5000;
+/** The same of pasts. */
+export const PASTS_PER_MESSAGE = 100;

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.history import History
     from chongming_task.notebook.panel import Panel
+    from chongming_task.notebook.timeline import Timeline
 
 __all__ = ["Controller"]
 
@@ -303,6 +304,19 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
         from chongming_task.notebook.panel import panel
 
         return panel(self, language=language)
+
+    def timeline(self, *, language: str | None = None) -> Timeline:
+        """The live timeline of its tasks, for a notebook: every attempt as a bar from its start to its end.
+
+        Args:
+            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
+
+        Raises:
+            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
+        """
+        from chongming_task.notebook.timeline import timeline
+
+        return timeline(self, language=language)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
         """The panel, as the last line of a cell."""

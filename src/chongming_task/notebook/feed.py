@@ -130,6 +130,7 @@ class Feed:
         return {
             "feed": self.id,
             "title": self.title,
+            "epoch": self.epoch_ms,
             "at": now_ms - self.epoch_ms,
             "counts": self.counts(),
             "situations": situations(),

@@ -1,7 +1,7 @@
 """A message from the browser, checked. Pure, never raises: whatever comes gives a request or a refusal.
 
-A view may say hello, resync and pong, send verbs for tasks it was shown, ask for a task's details, and set its status
-by hand. Whoever can reach the kernel's
+A view may say hello, resync and pong, send verbs for tasks it was shown, ask for their details, waits and pasts, and
+set a status by hand. Whoever can reach the kernel's
 comms can run code as well: the checks are there so that a broken or outdated view does no harm, and so that no message
 ends in a traceback.
 """
@@ -20,7 +20,10 @@ __all__ = [
     "DetailsRequest",
     "ForceRequest",
     "Message",
+    "PastRequest",
     "Refusal",
+    "RunRequest",
+    "RunVerb",
     "Signal",
     "SignalMessage",
     "VerbRequest",
@@ -31,12 +34,15 @@ __all__ = [
 MAX_IDS: Final = 5000
 MAX_ID_CHARS: Final = 64
 MAX_WAITS: Final = 60  # rows in sight
+MAX_PASTS: Final = 100
 MAX_REASON_CHARS: Final = 2000
 MAX_LINE: Final = 2**53  # the largest whole number that every browser can say
 
 DETAILS: Final = "details"
 WAITS: Final = "waits"
+PAST: Final = "past"
 FORCE: Final = "force_transition"
+RUN: Final = "run"
 
 ARGS: Final[Mapping[Verb, frozenset[str]]] = {
     Verb.RETRY: frozenset({"force"}),
@@ -52,6 +58,15 @@ class Signal(StrEnum):
     HELLO = "hello"  # it has just been displayed: send everything
     RESYNC = "resync"  # it missed a message: send everything
     PONG = "pong"  # it is there
+
+
+class RunVerb(StrEnum):
+    """What the run that a view shows may be asked as a whole."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    RETRY_FAILED = "retry_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,14 @@ class WaitsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class PastRequest:
+    """When were these tried, and paused?"""
+
+    id: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ForceRequest:
     """A status is set by hand."""
 
@@ -101,6 +124,14 @@ class ForceRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A verb for the run as a whole."""
+
+    id: str
+    verb: RunVerb
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A message that makes no sense."""
 
@@ -108,7 +139,9 @@ class Refusal:
     error: str
 
 
-Message = SignalMessage | VerbRequest | DetailsRequest | WaitsRequest | ForceRequest | Refusal
+Message = (
+    SignalMessage | VerbRequest | DetailsRequest | WaitsRequest | PastRequest | ForceRequest | RunRequest | Refusal
+)
 
 
 def parse(content: object, tasks: Container[str]) -> Message:
@@ -128,10 +161,12 @@ def parse(content: object, tasks: Container[str]) -> Message:
         return SignalMessage(Signal(verb))
     if verb in (DETAILS, FORCE):
         return _parse_one(request_id, verb, content, tasks)
-    if verb == WAITS:
-        return _parse_waits(request_id, content, tasks)
+    if verb in (WAITS, PAST):
+        return _parse_several(request_id, verb, content, tasks)
+    if verb == RUN:
+        return _parse_run(request_id, content)
     if not (isinstance(verb, str) and verb in VIEW_VERBS):
-        return Refusal(request_id, f"verb is one of {', '.join((*VIEW_VERBS, DETAILS, WAITS, FORCE))}")
+        return Refusal(request_id, f"verb is one of {', '.join((*VIEW_VERBS, DETAILS, WAITS, PAST, FORCE, RUN))}")
     return _parse_verb(request_id, Verb(verb), content, tasks)
 
 
@@ -182,11 +217,21 @@ def _parse_force(request_id: str, task: str, content: Mapping[str, Any]) -> Forc
     return ForceRequest(request_id, task, TaskStatus(to), reason.strip())
 
 
-def _parse_waits(request_id: str, content: Mapping[str, Any], tasks: Container[str]) -> WaitsRequest | Refusal:
+def _parse_several(
+    request_id: str, verb: str, content: Mapping[str, Any], tasks: Container[str]
+) -> WaitsRequest | PastRequest | Refusal:
     ids = content.get("ids")
-    if not isinstance(ids, list) or len(ids) > MAX_WAITS or not all(_is_id(item) for item in ids):
-        return Refusal(request_id, f"ids is a list of at most {MAX_WAITS} task ids")
-    return WaitsRequest(request_id, tuple(item for item in dict.fromkeys(ids) if item in tasks))
+    kind, most = (WaitsRequest, MAX_WAITS) if verb == WAITS else (PastRequest, MAX_PASTS)
+    if not isinstance(ids, list) or len(ids) > most or not all(_is_id(item) for item in ids):
+        return Refusal(request_id, f"ids is a list of at most {most} task ids")
+    return kind(request_id, tuple(item for item in dict.fromkeys(ids) if item in tasks))
+
+
+def _parse_run(request_id: str, content: Mapping[str, Any]) -> RunRequest | Refusal:
+    wanted = content.get("do")
+    if not isinstance(wanted, str) or wanted not in set(RunVerb):
+        return Refusal(request_id, f"do is one of {', '.join(RunVerb)}")
+    return RunRequest(request_id, RunVerb(wanted))
 
 
 def _is_id(value: object) -> TypeGuard[str]:

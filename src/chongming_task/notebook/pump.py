@@ -88,13 +88,18 @@ class Pump:
 
     # ---- called from any thread
 
-    def feed_of(self, source: TaskSource) -> Feed:
-        """The rows of a controller, filled; all its views share them while it has any."""
+    def feed_of(self, source: TaskSource, make: Callable[[str, int], Feed] = Feed) -> Feed:
+        """The rows of a controller, filled; all its views share them while it has any.
+
+        Args:
+            source: The controller, or a part of one.
+            make: Makes them, of a title and of now in Unix milliseconds.
+        """
         with self._lock:
             line = next((line for line in self._lines if line.source is source), None)
         if line is not None:
             return line.feed
-        feed = Feed(source.name or "", self._clock.unix_ms)
+        feed = make(source.name or "", self._clock.unix_ms)
         feed.absorb(source.list_tasks())
         return feed
 

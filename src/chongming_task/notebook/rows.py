@@ -61,6 +61,8 @@ class Row(NamedTuple):
     failure: str | None = None  # its first line
     abandoned: bool = False
     node: str | None = None  # its name in its pipeline
+    past: int = 0  # status_version where its attempts and pauses are more than this row tells; 0: it tells all
+    by_hand: bool = False  # a status was set by hand: then the times here may be of something else than an attempt
 
 
 DEFAULT_ROW = Row()
@@ -102,10 +104,33 @@ def make_row(task: TaskSnapshot, epoch_ms: int) -> Row:
         failure=_failure_line(task.failure),
         abandoned=task.abandoned,
         node=task.node,
+        past=task.status_version if _has_past(task) else 0,
+        by_hand=task.overridden,
     )
 
 
 _NO_PROGRESS = Progress()
+
+_PLAIN_STEPS: Mapping[TaskStatus, int] = {
+    TaskStatus.STARTING: 3,
+    TaskStatus.RUNNING: 4,
+    TaskStatus.PAUSING: 5,
+    TaskStatus.STOPPING: 4,
+    TaskStatus.SUCCEEDED: 5,
+    TaskStatus.FAILED: 5,
+    TaskStatus.LOST: 4,
+}
+"""Within so many changes of status a first attempt cannot have been paused, and it has the times of its record."""
+
+
+def _has_past(task: TaskSnapshot) -> bool:
+    """Whether its attempts cannot be told from the snapshot: there were several, or pauses, or it goes on after one.
+
+    In doubt it says yes: then somebody looks, and finds nothing more.
+    """
+    if task.attempt == 0:
+        return False
+    return task.attempt > 1 or task.overridden or task.status_version > _PLAIN_STEPS.get(task.status, 0)
 
 
 def _cut(text: str, limit: int) -> str:

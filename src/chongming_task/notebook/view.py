@@ -19,16 +19,20 @@ from chongming_task.errors import ConfigurationError, TaskError
 from chongming_task.notebook.details import TaskReader, details_of, waits_of
 from chongming_task.notebook.errands import Errands
 from chongming_task.notebook.extra import require
+from chongming_task.notebook.feed import Feed
 from chongming_task.notebook.inbound import (
     DetailsRequest,
     ForceRequest,
     Message,
+    PastRequest,
     Refusal,
+    RunRequest,
     SignalMessage,
     VerbRequest,
     WaitsRequest,
     parse,
 )
+from chongming_task.notebook.past import past_of
 from chongming_task.notebook.pump import PUMP, TaskSource
 from chongming_task.notebook.shell import SHELL, hear_clicks_while_a_cell_runs
 from chongming_task.notebook.static_table import html_table, text_table
@@ -88,6 +92,7 @@ class View(anywidget.AnyWidget):
     Args:
         controller: Who is asked and steered.
         source: The tasks that are shown; default: all of the controller's.
+        feed: Makes the rows, of a title and of now in Unix milliseconds.
         language: ``"en"`` or ``"zh"``; default: as the browser prefers.
         traits: What a kind of view has beside.
 
@@ -111,14 +116,20 @@ class View(anywidget.AnyWidget):
     """What the view speaks; empty: as the browser prefers. Read when it is drawn first."""
 
     def __init__(
-        self, controller: Steered, source: TaskSource | None = None, *, language: str | None = None, **traits: Any
+        self,
+        controller: Steered,
+        source: TaskSource | None = None,
+        *,
+        feed: Callable[[str, int], Feed] = Feed,
+        language: str | None = None,
+        **traits: Any,
     ) -> None:
         if language not in LANGUAGES:
             raise ConfigurationError(f"language is 'en', 'zh' or None for the browser's, got {language!r:.100}")
         SHELL.watch()
         self._controller = controller
         source = controller if source is None else source
-        self._feed = PUMP.feed_of(source)
+        self._feed = PUMP.feed_of(source, feed)
         self._errands = Errands()
         super().__init__(saved=self._feed.saved_table(_unix_ms()), language=language or "", **traits)
         hear_clicks_while_a_cell_runs(self.comm)
@@ -164,8 +175,12 @@ class View(anywidget.AnyWidget):
                 self._send_out(id, lambda: details_of(self._controller, task, seen=seen, after=after))
             case WaitsRequest(id, tasks):
                 self._send_out(id, lambda: {task: waits_of(self._controller, task) for task in tasks})
+            case PastRequest(id, tasks):
+                self._send_out(id, lambda: past_of(self._controller, tasks, self._feed.epoch_ms))
             case ForceRequest(id, task, to, reason):
                 self._send_out(id, lambda: self._force(task, to, reason))
+            case RunRequest(id):
+                self._send_out(id, lambda: self._steer(message))
             case Refusal():
                 logger.warning("a message of a view was refused: %s", message.error)
                 if message.id is not None:
@@ -173,6 +188,10 @@ class View(anywidget.AnyWidget):
 
     def _force(self, task: str, to: TaskStatus, reason: str) -> dict[str, Any]:
         return {"done": self._controller.force_transition(task, to, reason=reason, actor=self._actor)}
+
+    def _steer(self, request: RunRequest) -> dict[str, Any]:
+        """Has the whole run do something; returns what is answered."""
+        raise ConfigurationError("this view does not show a pipeline run")
 
     def _send_out(self, request_id: str, errand: Callable[[], dict[str, Any]]) -> None:
         """Has something done that may take a while, and answers with what came of it."""

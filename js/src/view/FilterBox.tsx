@@ -1,9 +1,13 @@
 /** Filters by text in names, tags and ids. */
 
 import { say } from "../words/say.ts";
-import type { PanelSession } from "./session.ts";
 
-export function FilterBox({ session }: { session: PanelSession }) {
+interface Filtered {
+  text: string;
+  filterText(text: string): void;
+}
+
+export function FilterBox({ session }: { session: Filtered }) {
   return (
     <input
       type="search"

@@ -1,0 +1,86 @@
+/** What a bar, or a pixel full of them, says of itself. Pure. */
+
+import { clockSeconds, count, elapsed } from "../format.ts";
+import { GROUPS, STATUS_LOOKS } from "../tasks/statuses.ts";
+import type { TaskTable } from "../tasks/table.ts";
+import type { Status } from "../wire/protocol.ts";
+import { say } from "../words/say.ts";
+import type { Bar } from "./bars.ts";
+
+export interface Told {
+  title: string;
+  /** Null for several. */
+  status: Status | null;
+  lines: string[];
+}
+
+export function tellBar(table: TaskTable, bar: Bar): Told {
+  const { name, attempt, tries_max, failure } = table.columns;
+  const tries = Math.max(tries_max[bar.row] ?? 1, attempt[bar.row] ?? 1);
+  const lines = [
+    tries > 1 ? say("try {number} of {all}", { number: bar.attempt, all: tries }) : "",
+    timesOf(table, bar),
+  ];
+  const stood = stoodStill(bar, table.now());
+  if (stood > 0) lines.push(say("paused for {time}", { time: elapsed(stood) }));
+  if (bar.ending === "lost") lines.push(say("nobody knows when it ended"));
+  if (bar.ending === "pending") lines.push(say("its end has not been told yet"));
+  const last = bar.attempt === attempt[bar.row];
+  if (last && bar.ending !== "open") lines.push(failure[bar.row] ?? "");
+  return { title: name[bar.row] ?? "", status: bar.status, lines: lines.filter(Boolean) };
+}
+
+/** "12:03:04 – 12:03:28 · 0:24". */
+function timesOf(table: TaskTable, bar: Bar): string {
+  const from = clock(table, bar.start);
+  if (bar.ending === "open") {
+    const taken = elapsed(Math.max(table.now() - bar.start, 0), true);
+    return `${say("since {time}", { time: from })} · ${taken}`;
+  }
+  if (bar.ending !== "known") return `${from} – ?`;
+  return `${from} – ${clock(table, bar.end)} · ${elapsed(bar.end - bar.start)}`;
+}
+
+function clock(table: TaskTable, time: number): string {
+  return clockSeconds(table.epoch + time, table.epoch + table.now());
+}
+
+function stoodStill(bar: Bar, now: number): number {
+  return bar.paused.reduce((sum, [from, to]) => sum + Math.max(Math.min(to, now) - from, 0), 0);
+}
+
+/** "14 attempts: 12 done, 2 failed". */
+export function tellSeveral(table: TaskTable, bars: readonly Bar[]): Told {
+  const counts: Partial<Record<Status, number>> = {};
+  for (const bar of bars) counts[bar.status] = (counts[bar.status] ?? 0) + 1;
+  const first = bars[0]?.start ?? 0;
+  const last = bars.at(-1)?.start ?? first;
+  const [from, to] = [clock(table, first), clock(table, last)];
+  return {
+    title: attemptsText(bars.length),
+    status: null,
+    lines: [
+      countsText(counts),
+      from === to ? from : `${from} – ${to}`,
+      say("too short to tell apart; click to look closer"),
+    ],
+  };
+}
+
+export function attemptsText(number: number): string {
+  return number === 1 ? say("1 attempt") : say("{count} attempts", { count: count(number) });
+}
+
+/** "12 done, 2 failed". */
+export function countsText(counts: Partial<Record<Status, number>>): string {
+  return GROUPS.flatMap((group) => group.statuses)
+    .filter((status) => (counts[status] ?? 0) > 0)
+    .map((status) => `${count(counts[status] ?? 0)} ${say(STATUS_LOOKS[status].word).replace("…", "")}`)
+    .join(", ");
+}
+
+/** The same as one sentence, for those who hear it. */
+export function spokenBar(table: TaskTable, bar: Bar): string {
+  const { title, status, lines } = tellBar(table, bar);
+  return [title, status ? say(STATUS_LOOKS[status].word).replace("…", "") : "", ...lines].join(", ");
+}
