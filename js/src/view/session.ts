@@ -150,7 +150,7 @@ export class ViewSession implements LinkListener {
     this.repaint();
   }
 
-  private async run(plan: Plan): Promise<void> {
+  protected async run(plan: Plan): Promise<void> {
     const at = this.now();
     const rows = plan.asks.flatMap((ask) => ask.rows);
     const click = { verb: plan.verb, at };

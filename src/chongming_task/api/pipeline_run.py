@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.api.declared import Node
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.pipeline_checks import unknown_node
+from chongming_task.api.run_showing import RunShowing
 from chongming_task.api.run_summary import RunSummary, summary_of
 from chongming_task.api.seconds import patience_of, seconds_of, within
 from chongming_task.api.verbs import asked, grace_of
@@ -36,7 +37,7 @@ S = TaskStatus
 _PATIENCE_WITH_THE_BROKEN = 10.0  # seconds
 
 
-class PipelineRun:
+class PipelineRun(RunShowing):
     """One run of a pipeline, as it is now. Its status follows from its nodes; nothing is cached.
 
     Every node is a task of its own, see :meth:`handle`; the verbs here are those on all of them at once.
