@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -225,6 +227,32 @@ def test_it_lets_go(controller):
     shown.close()
     assert [part.comm for part in parts] == [None] * len(parts)
     until(lambda: PUMP._thread is None, "the pump has nothing to do")
+
+
+FORGOTTEN = """
+import threading
+from chongming_task import Controller
+from chongming_task.notebook.launcher import Launcher
+from chongming_task.notebook.pump import PUMP
+
+controller = Controller()
+launcher = Launcher(controller)
+frozen = threading.Event()
+
+def hold():
+    with PUMP._lock:
+        frozen.set()
+        threading.Event().wait()
+
+threading.Thread(target=hold, daemon=True).start()
+frozen.wait()
+"""
+
+
+def test_a_forgotten_launcher_does_not_hold_up_the_end(tmp_path):
+    """Not even where the end comes while a thread has the pump's lock."""
+    done = subprocess.run([sys.executable, "-c", FORGOTTEN], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # ---- the words

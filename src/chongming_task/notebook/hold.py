@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,13 @@ def hold_pump() -> Callable[[], None]:
         The function that lets go. With the last view and the last hold the thread ends.
     """
     outlet = PUMP.add(_NoTasks(), Feed("", 0), _NoView())
-    return lambda: PUMP.remove(outlet)
+
+    def let_go() -> None:
+        # At the interpreter's end threads are frozen where they stand, maybe with the pump's lock in their hands.
+        if not sys.is_finalizing():
+            PUMP.remove(outlet)
+
+    return let_go
 
 
 class _NoTasks:
