@@ -332,3 +332,16 @@ def test_in_a_kernel_no_cell_gets_a_tasks_output(tmp_path):
     told = "".join(shown[3])
     assert [told.count(word) for word in ("of the task", "first", "second", "lib: log")] == [8, 1, 1, 2]
     assert "UserWarning: old-fashioned" in told
+
+
+def test_echoed_text_is_kept_once():
+    """Also where somebody has covered `write`, as IPython does while a cell runs, and calls what was there."""
+    seen: list[str] = []
+    with Controller(echo=True) as controller:
+        found = sys.stdout.write
+        sys.stdout.write = lambda text: (seen.append(text), found(text))[1]
+        handle = controller.submit(print, "task")
+        handle.wait()
+        sys.stdout.write = found
+        assert [line.text for line in handle.output()] == ["task"]
+    assert seen == ["task", "\n"]

@@ -79,6 +79,8 @@ class _Router:
         context = _writing()  # as _taken does: print() comes here twice a line, a call less is felt
         if context is None or context._captured_since < self._since:
             return self._pass_through(text)
+        if self._cover is not None and _in_cover.get():  # echoed, and here again on its way out
+            return self._pass_through(text)
         if type(text) is not str:
             text = _exactly_text(text)
         if context._echoes:
