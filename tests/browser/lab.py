@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from playwright.sync_api import Locator, Page, Response, expect
 
 from tests.support import kernel
@@ -184,6 +185,15 @@ class Notebook:
     def _menu(self, title: str, command: str) -> None:
         self.page.locator(".lm-MenuBar-item", has_text=title).first.click()
         self.page.locator(f".lm-Menu [data-command='{command}']").click()
+
+
+def written(folder: Path, *cells: str) -> Path:
+    """A notebook file with these code cells, for ``Lab.open``."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text.strip()) for text in cells])
+    book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path = folder / "written.ipynb"
+    nbformat.write(book, path)
+    return path
 
 
 @contextmanager

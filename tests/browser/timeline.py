@@ -95,23 +95,22 @@ def night(now: datetime | None = None) -> Story:
     story = Story(now or datetime.now(UTC))
     dice = random.Random(7)
     names = ("extract orders", "extract clicks", "parse json/", "parse csv/", "join", "清洗每日订单", "aggregate")
-    for slot in range(6):
+    for slot, until in enumerate((297.0, 283.0, 263.0, 123.0, 94.0, 6.0)):
         at = 3400.0 - slot * 35
         serial = 0
-        while at > 330:
-            took = dice.uniform(40, 300)
+        while at > until + 30:
             name = f"{dice.choice(names)} part {serial * 6 + slot}"
-            end = max(at - took, 300.0)
+            end = max(at - dice.uniform(40, 300), until)
             kind = dice.random()
-            if kind < 0.1:
+            if kind < 0.06:
                 third = (at - end) / 3
                 tries = (at, at - third + 4, S.FAILED), (at - third, at - 2 * third + 4, S.FAILED)
                 story.task(name, *tries, (at - 2 * third, end, S.SUCCEEDED))
-            elif kind < 0.17:
+            elif kind < 0.10:
                 story.task(name, (at, end, S.FAILED), failure=VALUE_ERROR)
-            elif kind < 0.25 and at - end > 60:
+            elif kind < 0.18 and at - end > 60:
                 story.task(name, (at, end, S.SUCCEEDED), pauses=((at - 20, at - 20 - (at - end) / 2),))
-            elif kind < 0.28:
+            elif kind < 0.20:
                 story.task(name, (at, end, S.STOPPED))
             else:
                 story.task(name, (at, end, S.SUCCEEDED))
@@ -192,6 +191,14 @@ class TimelinePage:
     def text(self, test_id: str) -> Any:
         """An element by its test id."""
         return self.page.get_by_test_id(test_id)
+
+    def spot(self, story: Story, seconds: float, lane: int) -> tuple[float, float]:
+        """The point of the page where a lane has that many seconds before the story's present."""
+        plot = self.text("cmt-plot")
+        box = plot.bounding_box()
+        first, last = (float(plot.get_attribute(f"data-{edge}")) for edge in ("from", "to"))
+        time = round(story.at(seconds).timestamp() * 1000) - self.feed.epoch_ms
+        return box["x"] + (time - first) / (last - first) * box["width"], box["y"] + 28 + 24 * lane + 12
 
     def shows(self, bars: int) -> None:
         """Waits until so many attempts are drawn."""

@@ -50,6 +50,8 @@ export function Plot({ session, name }: { session: TimelineSession; name: string
         data-lanes={lanes}
         data-bars={chart.facts.size}
         data-mode={session.viewport.mode}
+        data-from={session.viewport.span.from}
+        data-to={session.viewport.span.to}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: an application takes keys
         tabIndex={0}
         role="application"

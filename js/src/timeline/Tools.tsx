@@ -77,7 +77,7 @@ function Legend({ session }: { session: TimelineSession }) {
         </span>
       ))}
       {paused && (
-        <span class="cmt-key cmt-tone-amber">
+        <span class="cmt-key cmt-tone-amber" data-testid="cmt-hatch">
           <i class="cmt-hatch" />
           {say("pauses")}
         </span>

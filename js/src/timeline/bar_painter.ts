@@ -19,6 +19,7 @@ const EDGE = 2;
 /** Fewer letters of a name say nothing. */
 const LETTERS = 5;
 const HATCH = 7;
+const HATCHING = 0.8;
 
 /** What went wrong stands out by its height as well where there is room for nothing else. */
 const TALL: ReadonlySet<Tone> = new Set<Tone>(["red", "purple"]);
@@ -110,9 +111,12 @@ export class BarPainter {
     ctx.fillStyle = scene.palette.raised;
     ctx.fillRect(x, y + 1, end - x, BAR_HEIGHT - 2);
     if (this.hatch === null) return;
+    const { globalAlpha } = ctx;
+    ctx.globalAlpha = globalAlpha * HATCHING;
     this.hatch.setTransform(new DOMMatrix().translate(scene.viewport.x(from) % HATCH, y).scale(1 / devicePixelRatio));
     ctx.fillStyle = this.hatch;
     ctx.fillRect(x, y + 0.5, end - x, BAR_HEIGHT - 1);
+    ctx.globalAlpha = globalAlpha;
   }
 
   /** Glyph and name, as much of it as there is room for, at the edge of what is in sight. */
@@ -123,33 +127,34 @@ export class BarPainter {
     if (piece.width < GLYPH || room < GLYPH - 11) return;
     const look = STATUS_LOOKS[bar.status];
     const text = piece.width < NAME ? "" : cut(ctx, scene.name(bar.row), room - 16);
-    if (bar.paused.length > 0) this.ground(left, Math.min(text === "" ? 14 : 18 + widthOf(ctx, text), room), middle);
-    this.glyph(look.glyph, left - 1, middle - 7, scene.palette.ink[look.tone]);
+    const halo = bar.paused.length > 0; // there may be hatching behind
+    this.glyph(look.glyph, left - 1, middle - 7, scene.palette.ink[look.tone], halo);
+    if (text === "") return;
+    const x = Math.round(left + 15);
+    if (halo) {
+      ctx.strokeStyle = scene.palette.raised;
+      ctx.lineWidth = 4;
+      ctx.lineJoin = "round";
+      ctx.strokeText(text, x, middle);
+    }
     ctx.fillStyle = scene.palette.text;
-    if (text !== "") ctx.fillText(text, Math.round(left + 15), middle);
+    ctx.fillText(text, x, middle);
   }
 
-  /** Something to read on, where there may be hatching. */
-  private ground(x: number, width: number, middle: number): void {
-    const { ctx } = this;
-    ctx.save();
-    ctx.globalAlpha *= 0.85;
-    ctx.fillStyle = this.scene.palette.raised;
-    ctx.beginPath();
-    ctx.roundRect(x - 2, middle - BAR_HEIGHT / 2 + 1.5, width + 3, BAR_HEIGHT - 4, 3);
-    ctx.fill();
-    ctx.restore();
-  }
-
-  private glyph(name: keyof typeof SHAPES, x: number, y: number, color: string): void {
+  private glyph(name: keyof typeof SHAPES, x: number, y: number, color: string, halo: boolean): void {
     const { ctx } = this;
     const { line, solid } = SHAPES[name];
     ctx.save();
     ctx.translate(Math.round(x), y);
     ctx.scale(14 / 16, 14 / 16);
+    ctx.lineCap = ctx.lineJoin = "round";
+    if (halo) {
+      ctx.strokeStyle = this.scene.palette.raised;
+      ctx.lineWidth = 6;
+      ctx.stroke(pathOf(line ?? solid ?? ""));
+    }
     ctx.strokeStyle = ctx.fillStyle = color;
     ctx.lineWidth = 1.8;
-    ctx.lineCap = ctx.lineJoin = "round";
     if (line) ctx.stroke(pathOf(line));
     if (solid) ctx.fill(pathOf(solid));
     ctx.restore();
