@@ -41,7 +41,7 @@ class DaskExecutor:
     Example:
         >>> from chongming_task import Controller, DaskExecutor
         >>> from distributed import LocalCluster
-        >>> with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster:
+        >>> with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         ...     with Controller(executor=DaskExecutor(cluster)) as controller:
         ...         controller.submit(pow, 2, 10).result(timeout=60)
         1024

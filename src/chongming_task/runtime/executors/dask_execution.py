@@ -189,7 +189,7 @@ class DaskExecution(RelayedExecution):
             return ended._replace(outcome=OnCluster(ended.outcome, self._wire.hold(ended.outcome["key"])))
         failure = ended.failure
         if self._missed and failure is not None and failure.kind is FailureKind.CANCELLED:
-            said = f"Dask gave the task up, as when somebody cancels it there or restarts the cluster: {failure.message}"
+            said = f"Dask gave the task up, as when somebody cancels it or restarts the cluster: {failure.message}"
             return ended._replace(failure=replace(failure, message=said))
         return ended
 

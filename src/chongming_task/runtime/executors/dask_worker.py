@@ -34,7 +34,7 @@ from chongming_task.runtime.ownership import is_alive, this_process
 __all__ = ["BeganAt", "is_gone", "obey", "pack", "recall", "refuse_to_run_again", "run"]
 
 _BEAT_SECONDS = 0.2  # how often vital signs and output go out, if there is news
-_IDLE_SECONDS = 10.0  # how long the agent's thread waits for the next attempt
+_IDLE_SECONDS = 1.0  # how long its thread waits for the next attempt
 _REFUSALS = 10_000  # attempts that were called back before they came; the oldest are forgotten
 _GOING = frozenset({"closing", "closed", "failed"})
 _WANTED = frozenset({"executing", "long-running"})
