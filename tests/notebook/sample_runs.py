@@ -108,13 +108,13 @@ def chain(length: int, now: datetime = NOW) -> list[TaskSnapshot]:
     third = length // 3
     tasks = []
     for n in range(length):
-        after = [f"step {n - 1}"] if n else []
+        name, after = f"step {n}", [f"step {n - 1}"] if n else []
         if n < third:
-            tasks.append(ran(f"step {n}", 500 - n / 10, 0.1, after, now))
+            tasks.append(ran(name, 500 - n / 10, 0.1, after, now))
+        elif n == third:
+            tasks.append(at_work(name, 3, after, now))
         else:
-            tasks.append(
-                at_work(f"step {n}", 3, after, now) if n == third else record(f"step {n}", after=after, now=now)
-            )
+            tasks.append(record(name, after=after, now=now))
     return tasks
 
 

@@ -196,9 +196,9 @@ class FakeController:
         self.change(self.get(task_id)._replace(status=to))
         return True
 
-    def list_tasks(self) -> list[TaskSnapshot]:
-        """Every task as it stands."""
-        return list(self.tasks)
+    def list_tasks(self, *, pipeline_run_id: str | None = None) -> list[TaskSnapshot]:
+        """Every task as it stands, or those of a run."""
+        return [each for each in self.tasks if pipeline_run_id in (None, each.pipeline_run_id)]
 
     def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None]) -> Callable[[], None]:
         """Calls back after every change."""

@@ -15,6 +15,8 @@ from chongming_task.notebook.inbound import (
     ForceRequest,
     Message,
     Refusal,
+    RunRequest,
+    RunVerb,
     Signal,
     SignalMessage,
     VerbRequest,
@@ -115,6 +117,19 @@ def test_what_they_ask_wrongly_is_refused(content, says):
     assert says in message.error
 
 
+@pytest.mark.parametrize("verb", list(RunVerb))
+def test_a_run_is_asked_as_a_whole(verb):
+    """It needs no tasks."""
+    assert parse({"id": "v", "verb": "run", "do": verb.value}, SHOWN) == RunRequest("v", verb)
+
+
+@pytest.mark.parametrize("do", [None, "cancel", "eval", "PAUSE", ["stop"], {"stop": 1}, 3, True])
+def test_a_run_is_asked_for_nothing_else(do):
+    """The refusal names what may be asked."""
+    message = parse({"id": "v", "verb": "run", "do": do}, SHOWN)
+    assert message == Refusal("v", "do is one of pause, resume, stop, retry_failed")
+
+
 @pytest.mark.parametrize("content", [None, [], "stop", 3, {}, {"id": ""}, {"id": 3}, {"id": "x" * 65}])
 def test_a_message_without_an_id_cannot_be_answered(content):
     """It is refused all the same."""
@@ -132,7 +147,8 @@ ALMOST = st.fixed_dictionaries(
     {},
     optional={
         "id": st.just("v-1") | JSON,
-        "verb": st.sampled_from(["stop", "retry", "hello", "details", "waits", "force_transition"]) | JSON,
+        "verb": st.sampled_from(["stop", "retry", "hello", "details", "waits", "past", "run", "force_transition"])
+        | JSON,
         "ids": st.just(["t1"]) | JSON,
         "args": st.just({}) | JSON,
         "task": st.just("t1") | JSON,
@@ -140,6 +156,7 @@ ALMOST = st.fixed_dictionaries(
         "after": JSON,
         "to": st.just("failed") | JSON,
         "reason": JSON,
+        "do": st.just("stop") | JSON,
     },
 )
 

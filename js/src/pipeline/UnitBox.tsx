@@ -59,10 +59,10 @@ export function UnitBox({ session, unit, box, lit, reachable }: UnitBoxProps) {
     >
       <span class="cmt-unit-head">
         <span class="cmt-unit-glyph">{look.look && <Icon name={look.look.glyph} />}</span>
-        <span class="cmt-unit-name">{look.name}</span>
-        {look.stack && <span class="cmt-unit-size">×{count(look.stack.size)}</span>}
+        <span class="cmt-unit-name">{look.name}</span>{" "}
+        {look.stack && <span class="cmt-unit-size">×{count(look.stack.size)}</span>}{" "}
         {look.time !== null && <span class="cmt-unit-time">{elapsed(look.time, look.counting)}</span>}
-      </span>
+      </span>{" "}
       {look.stack && <Segments counts={look.stack.counts} size={look.stack.size} />}
       <span class="cmt-unit-foot">
         {look.part !== null && (
@@ -85,11 +85,12 @@ function waited(session: PipelineSession, unit: Unit, look: UnitLook): UnitLook 
   return why ? { ...look, words: why } : look;
 }
 
+/** What is seen, in the order in which it is, and the status where only a bar shows it. */
 function spokenLook({ name, stack, words, part, look, time, counting }: UnitLook): string {
-  const size = stack ? say("a stack of {count}", { count: count(stack.size) }) : "";
-  const status = part !== null && look ? say(look.word).replace("…", "") : "";
+  const size = stack ? `×${count(stack.size)}` : "";
   const took = time === null ? "" : elapsed(time, counting);
-  return [name, size, status, words, took].filter(Boolean).join(", ");
+  const status = part !== null && look ? say(look.word).replace("…", "") : "";
+  return [name, size, took, words, status].filter(Boolean).join(" ");
 }
 
 /** One bar, a segment a status, for all that a stack holds. */

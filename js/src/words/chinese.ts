@@ -141,7 +141,6 @@ export const CHINESE: Readonly<Record<string, string>> = {
   "not told yet": "尚未加载",
   "{name}: not told yet": "{name}：尚未加载",
   "{count} not told yet": "{count} 个尚未加载",
-  "a stack of {count}": "共 {count} 个",
   "Start nothing more, and hold what runs at its next checkpoint": "不再启动新任务，正在运行的在下一个检查点暂停",
   "Go on with what is paused": "继续已暂停的任务",
   "Stop everything that has not ended": "停止所有尚未结束的任务",

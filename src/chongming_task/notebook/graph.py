@@ -75,7 +75,8 @@ class Shape:
         self._tasks[task.task_id] = (node, task.status)
 
     def told(self, most: int = MOST_NODES) -> dict[str, Any]:
-        """What a view draws: names, edges and maps by their numbers, and how many nodes and edges are left out.
+        """What a view draws: names, edges and maps by their numbers, and how many nodes, and edges between
+        those that are told of, are left out.
 
         Args:
             most: Nodes to tell of; the first ones.
@@ -87,13 +88,14 @@ class Shape:
             for task_id in upstream
             if (above := self._of_id.get(task_id)) is not None  # else its record was pruned
         ]
-        shown = [(above, node) for above, node in edges if above < nodes and node < nodes][:MOST_EDGES]
+        between = [(above, node) for above, node in edges if above < nodes and node < nodes]
+        shown = between[:MOST_EDGES]
         return {
             "names": self._names[:nodes],
             "edges": [end for edge in shown for end in edge],  # from, to, from, to, ...
             "maps": sorted(node for node in self._counts if node < nodes),
             "nodes_left": len(self._names) - nodes,
-            "edges_left": len(edges) - len(shown),
+            "edges_left": len(between) - len(shown),
         }
 
     def counts(self, most: int = MOST_NODES) -> dict[str, dict[str, int]]:
