@@ -96,6 +96,13 @@ def test_a_syntax_error_is_told_before_anything_runs(source, line):
     assert (caught.value.filename, caught.value.lineno) == ("<cell>", line)
 
 
+def test_a_warning_of_the_compiler_is_told_once():
+    """Though the cell is compiled more than once."""
+    with pytest.warns(SyntaxWarning) as told:
+        compile_cell("x = 1\nx is 1", "<cell>")
+    assert [(each.filename, each.lineno) for each in told] == [("<cell>", 2)]
+
+
 def test_futures_of_earlier_cells_count():
     """As they do for any cell; other flags of the shell's compiler do not."""
     import __future__

@@ -11,6 +11,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from chongming_task import SqliteTaskStore
+from chongming_task.core.query import TaskQuery
+
 pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(120)]
 
 SESSION = {
@@ -237,3 +240,20 @@ def test_a_configuration_file_says_what_cells_get(tmp_path, monkeypatch):
     said = json.loads(notebook.cells[2].outputs[0].text)
     assert said == [2, ["cells"], 60.0, "mine", "SqliteTaskStore", "$CELLS_DB"]
     assert (tmp_path / "cells.db").exists()
+
+
+def test_the_end_of_the_kernel_stops_what_runs(tmp_path, monkeypatch):
+    """And its record says so: nobody has to find out that it was lost."""
+    monkeypatch.setenv("CELLS_DB", str(tmp_path / "cells.db"))
+    sources = [
+        "%load_ext chongming_task\n%config ChongmingTask.store = '$CELLS_DB'",
+        "%%task -o endless\nwhile True:\n    pass",
+        "endless.wait_for('running', timeout=20)\nNone",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=60, kernel_name="python3", resources=place).execute()
+    store = SqliteTaskStore(tmp_path / "cells.db", read_only=True)
+    (task,) = store.query(TaskQuery())
+    store.close()
+    assert task.status == "stopped"

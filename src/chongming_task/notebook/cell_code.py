@@ -12,6 +12,7 @@ import ast
 import inspect
 import io
 import tokenize
+import warnings
 from collections.abc import Callable
 from types import CodeType
 from typing import NamedTuple, TypeVar
@@ -61,7 +62,9 @@ def compile_cell(
     awaits = bool(plain.co_flags & inspect.CO_COROUTINE)
     _keep_value(tree, quiet=_ends_with_semicolon(source))
     _Steerable(awaits).steer(tree)
-    return CellCode(compile(tree, filename, "exec", flags, dont_inherit=True), awaits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # told already
+        return CellCode(compile(tree, filename, "exec", flags, dont_inherit=True), awaits)
 
 
 def title_of(source: str, number: int, limit: int = 48) -> str:
