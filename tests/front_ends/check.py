@@ -66,7 +66,7 @@ handles = [controller.submit(spin, args=(), name=f"spin {number}") for number in
 for each in handles:
     each.wait_for("running", timeout=20)
 """
-OWN = "controller.panel()"
+OWN = "controller"  # as the last line of a cell it shows its panel
 ATTACHED = 'controller.attach("runs.db", name="attached")'
 
 

@@ -327,7 +327,7 @@ def test_a_file_that_is_taken_away_is_followed_again_when_it_is_back(workers, tm
         assert isinstance(answer.error, StoreError)
         aside.rename(path)
         until(lambda: attached.health.ok, "it is back")
-        assert str(attached.health) == "the store is followed"
+        assert str(attached.health) == "no trouble with the store is known"
         assert attached.stop(task_id)
         follower.wait_status(task_id, "stopped")
         worker.tell("close")

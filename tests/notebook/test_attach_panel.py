@@ -11,7 +11,6 @@ import pytest
 
 from chongming_task import Controller
 from chongming_task.api.attach import Attached
-from chongming_task.notebook.panel import Panel
 from tests.notebook.test_panel import Wire
 from tests.support.forge import Forge, Forged, forge
 from tests.support.waiting import until
@@ -105,21 +104,19 @@ def test_a_dead_owner_leaves_no_row_that_runs(worker, desk):
     worker.kill = list  # it is gone
 
 
-def test_as_the_last_line_of_a_cell_it_is_its_panel(worker, attached):
-    """The same one each time; with tables for front ends that have no widgets. Closed it is a line of text."""
+def test_its_panel_has_tables_for_front_ends_without_widgets(worker, attached):
+    """As text and as HTML. Outside of a kernel, and closed, its last line is a line of text."""
     submitted(worker, "spin later")
-    data, _ = attached._repr_mimebundle_()
+    panel = attached.panel()
+    data, _ = panel._repr_mimebundle_()
+    panel.close()
     assert data["application/vnd.jupyter.widget-view+json"]
     assert "1 pending" in data["text/plain"]
     assert "<td>spin</td>" in data["text/html"]
-    again, _ = attached._repr_mimebundle_()
-    view = "application/vnd.jupyter.widget-view+json"
-    assert again[view]["model_id"] == data[view]["model_id"]
-    shown = attached._shown
-    assert isinstance(shown, Panel)
+    assert attached._repr_mimebundle_() is None
+    assert repr(attached).endswith(": 1 pending>")
     attached.close()
-    shown.close()
-    assert attached._repr_mimebundle_() == {"text/plain": repr(attached)}
+    assert attached._repr_mimebundle_() is None
 
 
 @pytest.mark.postgres

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from chongming_task.api.attach_asking import Asking, Unanswered
 from chongming_task.api.attach_standing import UNSURE
 from chongming_task.api.attach_telling import Following, Telling
+from chongming_task.api.display import Bundle, bundle_of
 from chongming_task.api.naming import id_of, name_hint
 from chongming_task.api.reading import Reading
 from chongming_task.api.task import checked_name
@@ -22,7 +23,7 @@ from chongming_task.core.query import TaskQuery
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TaskStatus
 from chongming_task.core.triggers import Asked, Forced
-from chongming_task.errors import ConfigurationError, ControllerClosed, StoreError, TaskError, UnknownTask
+from chongming_task.errors import ControllerClosed, StoreError, TaskError, UnknownTask
 from chongming_task.runtime.clock import SystemClock
 from chongming_task.runtime.engine import Answer
 from chongming_task.stores.open import open_existing
@@ -116,7 +117,6 @@ class Attached(Verbs, Reading):
         self._telling = Telling(store, self._clock)
         self._asking = Asking(store, self._clock)
         self._link = StoreLink(store, self._telling)
-        self._shown: Panel | None = None  # by a cell, again and again
 
     @classmethod
     def to(cls, where: str | os.PathLike[str] | TaskStore, *, name: str | None = None, read_only: bool = False) -> Self:
@@ -245,15 +245,13 @@ class Attached(Verbs, Reading):
         self._link.sync()
         return timeline(self, language=language)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
         """The panel, as the last line of a cell."""
         try:
             self._link.sync()
-            if self._shown is None:
-                self._shown = self.panel()
-        except (ConfigurationError, ControllerClosed, StoreError):  # no widgets, or nothing more to follow: in words
-            return {"text/plain": repr(self)}
-        return self._shown._repr_mimebundle_(**kwargs)
+            return bundle_of(self, self.panel)
+        except (ControllerClosed, StoreError):  # nothing that could be followed: the repr says so
+            return None
 
     # the end
 

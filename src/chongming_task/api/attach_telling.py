@@ -37,7 +37,7 @@ class Following(NamedTuple):
 
     def __str__(self) -> str:
         if self.failing_since is None:
-            return "the store is followed"
+            return "no trouble with the store is known"
         return f"the store cannot be reached since {self.failing_since:%Y-%m-%d %H:%M:%S} UTC ({self.last_failure})"
 
 

@@ -24,7 +24,7 @@ def bundle_of(owner: object, make: Callable[[], View]) -> Bundle:
         owner: What is shown. It keeps its view: shown again, it is the same one in a second place.
         make: Makes the view.
     """
-    if not _in_a_kernel():
+    if not (_in_a_kernel() or _in_marimo()):
         return None
     kept: View | None = vars(owner).get(_KEPT)
     try:
@@ -43,3 +43,9 @@ def _in_a_kernel() -> bool:
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     return getattr(shell, "kernel", None) is not None
+
+
+def _in_marimo() -> bool:
+    """Whose notebooks have widgets and no kernel."""
+    module = sys.modules.get("marimo")
+    return module is not None and bool(module.running_in_notebook())
