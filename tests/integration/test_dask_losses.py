@@ -46,6 +46,7 @@ def test_a_task_of_a_killed_worker_is_retried_by_its_policy_alone(tmp_path):
     notes = tmp_path / "notes"
     with cluster(threads=2) as made, controlled(made) as controller:
         handle = controller.submit(tasks.second_time_lucky, str(notes))
+        handle.wait_for("running", timeout=60)
         until(lambda: tasks.noted(notes), "it runs")
         at = killed(int(tasks.noted(notes)[0].partition(":")[2]))
         assert handle.result(timeout=30) == 2
@@ -65,6 +66,7 @@ def test_a_task_that_is_not_to_be_retried_ends_with_its_worker(tmp_path):
     """Told as the end of a process, also by the only worker there is."""
     with cluster(workers=1, threads=2) as made, controlled(made) as controller:
         handle = controller.submit(tasks.stay, str(tmp_path / "notes"))
+        handle.wait_for("running", timeout=60)
         until(lambda: tasks.noted(tmp_path / "notes"), "it runs")
         at = killed(int(tasks.noted(tmp_path / "notes")[0]))
         handle.wait(30)

@@ -14,7 +14,7 @@ from chongming_task.core.effects import StopReason
 from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.executors.dask_execution import Parcel
 from chongming_task.runtime.executors.dask_scheduler import Fence
-from chongming_task.runtime.executors.dask_worker import is_gone, obey, recall, run
+from chongming_task.runtime.executors.dask_worker import introduce, is_gone, obey, recall, run
 from chongming_task.runtime.executors.wire import Pause, Resume, Stop
 
 __all__ = ["Connection", "Heard"]
@@ -45,6 +45,7 @@ class Connection:
         self.address = address
         self.topic = f"chongming-{uuid4().hex[:12]}"
         self._lock = threading.Lock()
+        self._processes: dict[str, str] = {}  # of workers, see ownership
         self._words: dict[str, list[Stop | Pause | Resume]] = {}  # to be sent, by worker
         self._telling: set[str] = set()  # workers that are being told something
         self._client = Client(address, security=security, timeout=timeout, set_as_default=False, name="chongming")
@@ -61,6 +62,7 @@ class Connection:
             raise
         self._client.subscribe_topic(self.topic, lambda event: heard(event[1]))
         self._line = self._client.scheduler_comm
+        self.meet(None)
 
     @property
     def broken(self) -> bool:
@@ -155,13 +157,24 @@ class Connection:
 
     # the end of workers
 
-    def find_out(self, process: str | None, done: Callable[[bool], None]) -> None:
+    def meet(self, workers: list[str] | None) -> None:
+        """Ask workers who they are, while they live; None: all that there are."""
+        self._client.loop.add_callback(self._meet, workers)
+
+    async def _meet(self, workers: list[str] | None) -> None:
+        try:
+            self._processes |= await self._client.run(introduce, workers=workers, on_error="ignore")
+        except Exception:  # they are gone already, or have no chongming-task: whoever sends them something is told
+            pass
+
+    def find_out(self, worker: str | None, done: Callable[[bool], None]) -> None:
         """Find out whether a worker's process has ended; it may be about to.
 
         Args:
-            process: The worker's; None when that is not known.
+            worker: Its address; None when nobody knows which it is.
             done: Called with the answer; False also when nobody knows.
         """
+        process = None if worker is None else self._processes.get(worker)
         self._client.loop.add_callback(self._find_out, process, done)
 
     async def _find_out(self, process: str | None, done: Callable[[bool], None]) -> None:

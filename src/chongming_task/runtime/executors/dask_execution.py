@@ -78,7 +78,6 @@ class DaskExecution(RelayedExecution):
         super().__init__(request, deliver, serial, monotonic)
         self.needs = needs
         self.worker: str | None = None  # its address, once it has begun
-        self.process: str | None = None  # see ownership
         self.future: Any = None  # Dask's hold on its task
         self.sent = False
         self._wire = wire
@@ -168,7 +167,7 @@ class DaskExecution(RelayedExecution):
     def began_at(self, message: BeganAt) -> None:
         """It is known now who is to be told."""
         with self._lock:
-            self.worker, self.process = message.worker, message.process
+            self.worker = message.worker
             pause, self._pause = self._pause, None
         self._near = is_alive(message.process) is not None
         if pause is not None:
@@ -218,7 +217,7 @@ class DaskExecution(RelayedExecution):
             worker: Where Dask had sent it; None when nowhere.
             gone: Whether the worker's process is known to have ended: nothing of it runs any more.
         """
-        place = f"the Dask worker {self.worker or worker}" if self.worker or worker else "a Dask worker"
+        place = "a Dask worker" if worker is None else f"the Dask worker {worker}"
         far = "half-way" if self._started else "before it had said that it began, though it may have"
         if gone:
             said = f"the process of {place} ended, and the task with it, {far}: side effects are possible"

@@ -163,6 +163,8 @@ class Line:
             if isinstance(news, bytes):
                 for message in pickle.loads(news):
                     self._take_message(message)
+            elif "came" in news:
+                self._connection.meet([news["came"]])
             else:
                 self._take_notice(int(news["key"].rpartition("-")[2]), news)
         except Exception:  # one bad message must not end the thread
@@ -185,14 +187,8 @@ class Line:
         if news["became"] == "erred":
             execution.could_not_run(news["why"])
             return
-        worker = news["worker"]
-        process = execution.process or self._process_of(worker)
-        self._connection.find_out(process, lambda gone: execution.went_with(worker, gone=gone))
-
-    def _process_of(self, worker: str | None) -> str | None:
-        """The process of a worker, as other attempts know it."""
-        with self._lock:
-            return next((each.process for each in self._executions.values() if each.worker == worker), None)
+        worker = execution.worker or news["worker"]
+        self._connection.find_out(worker, lambda gone: execution.went_with(worker, gone=gone))
 
     def _reconnect(self) -> None:
         """The scheduler is gone: so is all that it had; go on as soon as it answers."""

@@ -58,6 +58,10 @@ class Fence(SchedulerPlugin):  # type: ignore[misc]  # half typed, so not looked
         if topic == self.name:
             self._scheduler._broker.truncate(topic)  # if that changes in Dask it is logged there, and costs memory only
 
+    def add_worker(self, scheduler: Any, worker: str) -> None:
+        """Called by the scheduler when a worker has come."""
+        scheduler.log_event(self.name, {"came": worker})
+
     def remove_client(self, scheduler: Any, client: str) -> None:
         """Called by the scheduler when a client has gone."""
         if client == self._client:

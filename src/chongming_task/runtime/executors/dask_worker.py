@@ -31,7 +31,7 @@ from chongming_task.runtime.executors.wire import Pause, Resume, Stop, Told
 from chongming_task.runtime.invoke import invoke
 from chongming_task.runtime.ownership import is_alive, this_process
 
-__all__ = ["BeganAt", "is_gone", "obey", "pack", "recall", "refuse_to_run_again", "run"]
+__all__ = ["BeganAt", "introduce", "is_gone", "obey", "pack", "recall", "refuse_to_run_again", "run"]
 
 _BEAT_SECONDS = 0.2  # how often vital signs and output go out, if there is news
 _IDLE_SECONDS = 1.0  # how long its thread waits for the next attempt
@@ -110,6 +110,11 @@ def recall(topic: str, stops: Mapping[int, StopReason], dask_worker: Any) -> lis
         Those that are here.
     """
     return _agent_of(dask_worker).recall(topic, stops)
+
+
+def introduce() -> str:
+    """The worker's process, see ownership; asked before it has anything to do, so that it has loaded this module."""
+    return this_process()
 
 
 def is_gone(process: str) -> bool | None:
