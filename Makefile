@@ -17,13 +17,14 @@ NOTEBOOK = notebooks/quickstart.ipynb
 # Jupyter wants to be told when it runs as root, as it does in a container.
 AS_ROOT = `[ "$$(id -u)" != 0 ] || echo --allow-root`
 
-.PHONY: help install quickstart test check lint format types layers front front-check coverage bench front-packages
+.PHONY: help install quickstart test check lint format types layers front front-check coverage bench docs front-packages
 
 help:
 	@echo "make quickstart   open the quickstart notebook in JupyterLab"
 	@echo "make test         run the tests                  (ARGS=... goes to pytest)"
 	@echo "make check        style, types, layers and the front end"
 	@echo "make format       let the formatters rewrite the sources"
+	@echo "make docs         build the documentation into site/, and fail on the first broken link"
 	@echo "make coverage     run the tests and hold the coverage floors"
 	@echo "make bench        run the benchmarks"
 	@echo "make front        build the notebook views       (needs Node 20 or newer)"
@@ -58,6 +59,10 @@ test: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pytest tests/benchmarks -o 'python_files=bench_*.py' -o 'python_functions=bench_*' -p no:randomly --benchmark-only $(ARGS)
+
+# The notice is about the successor of a tool.
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict $(ARGS)
 
 coverage: $(INSTALLED)
 	PYTEST_ADDOPTS="--cov --cov-report=" $(BIN)/python -m pytest $(ARGS)
