@@ -25,6 +25,10 @@ def divert_displays(publisher: Any) -> Iterator[None]:
     if register is None or threading.current_thread() is threading.main_thread():
         yield
         return
+    try:
+        publisher.parent_header  # noqa: B018 - only looked at
+    except LookupError:  # ipykernel 7.0 knows of no cell in this thread, and could not even make the message
+        publisher.set_parent({})
     register(_write_as_text)  # of this thread alone
     try:
         yield

@@ -27,6 +27,7 @@ from chongming_task.notebook.launcher_field import FieldBox, text_box
 from chongming_task.notebook.launcher_words import language_of, say
 from chongming_task.notebook.pump import PUMP
 from chongming_task.notebook.shell import SHELL, hear_clicks_while_a_cell_runs
+from chongming_task.notebook.speaking import speaking_as_here
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -74,6 +75,7 @@ class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no ty
         SHELL.watch()
         self._controller = controller
         self._language = language
+        self._speak = speaking_as_here()
         self._submitted_at = 0.0
         self._spec: TaskSpec | None = None
         self._boxes: Sequence[FieldBox] = ()
@@ -126,7 +128,7 @@ class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no ty
 
         def act() -> None:
             try:
-                action()
+                self._speak(action)
             except Exception:  # the pump serves every view
                 logger.exception("the launcher could not be brought up to date")
 

@@ -15,6 +15,7 @@ from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.notebook.extra import require
 from chongming_task.notebook.rows import Row, make_row, status_of
+from chongming_task.notebook.speaking import speaking_as_here
 from chongming_task.notebook.task_model_desk import DESK
 
 if TYPE_CHECKING:
@@ -71,11 +72,15 @@ class TaskModel(traitlets.HasTraits):
     def __init__(self, handle: TaskHandle[Any]) -> None:
         super().__init__()
         self.set_trait("task_id", handle.id)
-        self.show(handle.snapshot)
+        self._take_over(handle.snapshot)
+        self._speak = speaking_as_here()
         self._let_go = DESK.add(handle._controller, self, lambda: handle.snapshot)
 
     def show(self, task: TaskSnapshot) -> None:
         """For the desk: takes over how the task stands."""
+        self._speak(lambda: self._take_over(task))
+
+    def _take_over(self, task: TaskSnapshot) -> None:
         for trait, value in _traits_of(make_row(task, 0), time.time() * 1000).items():
             try:
                 self.set_trait(trait, value)
