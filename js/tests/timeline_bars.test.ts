@@ -66,8 +66,8 @@ describe("a row with more behind it", () => {
     const fresh = table({ status: "running", attempt: 1, started: 70, past: 9 });
     const old = past({
       attempts: [
-        [2, 20, 30, "failed"],
-        [3, 40, 50, "failed"],
+        [1, 20, 30, "failed"],
+        [2, 40, 50, "failed"],
       ],
     });
     expect(drawn(fresh, old)).toEqual([[1, 70, Number.POSITIVE_INFINITY, "open", "running"]]);

@@ -134,7 +134,7 @@ def test_a_lost_one_is_shown_without_an_end(show, page):
     page.mouse.move(*timeline.spot(told, 100, 0))
     tip = timeline.text("cmt-tip")
     tip.wait_for()
-    assert "nobody knows when it ended" in tip.inner_text()
+    assert "whether and when it ended is not known" in tip.inner_text()
     assert " – ?" in tip.inner_text()
 
 
@@ -297,41 +297,17 @@ def test_the_present_stands_when_the_kernel_is_gone(show, page):
     assert timeline.text("cmt-plot").get_attribute("data-to") == before
 
 
-PAN = """async ([x, y]) => {
-  const plot = document.querySelector('.cmt-plot'), times = [];
-  const tell = (type, at) => {
-    plot.dispatchEvent(new PointerEvent(type, { clientX: at, clientY: y, pointerId: 1, bubbles: true }));
-  };
-  plot.setPointerCapture = () => {};
-  tell('pointerdown', x);
-  let last = performance.now();
-  for (let frame = 0; frame < 120; frame += 1) {
-    tell('pointermove', x + 200 * Math.sin(frame / 12));
-    await new Promise(requestAnimationFrame);
-    const now = performance.now();
-    times.push(now - last);
-    last = now;
-  }
-  tell('pointerup', x);
-  return times.slice(5);
-}"""
-
-
 @pytest.mark.parametrize("zoom", [0, 4])
-def test_ten_thousand_attempts_are_panned_smoothly(show, page, zoom, record_property):
-    """As a whole, where most bars are thinner than a pixel, and from nearby."""
+def test_ten_thousand_attempts_are_panned_within_a_frame(show, page, zoom):
+    """As a whole, where most bars are thinner than a pixel, and from nearby: what drawing takes of 16 ms."""
     page.set_viewport_size({"width": 1100, "height": 700})
     timeline = show(crowd(10_000))
     timeline.shows(10_000)
     for _ in range(zoom):
         timeline.text("cmt-zoom-in").click()
-    page.wait_for_timeout(300)
-    box = timeline.text("cmt-plot").bounding_box()
-    times = page.evaluate(PAN, [box["x"] + 500, box["y"] + 100])
-    p95 = statistics.quantiles(times, n=20)[-1]
-    record_property("pan_p95_ms", round(p95, 1))
-    print(f"zoom {zoom}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
-    assert p95 < 100  # a busy machine; at rest a frame
+    frames, drawing = timeline.pan()
+    assert len(frames) > 100
+    assert statistics.median(drawing) < 16  # the median: others use the machine as well
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm ci")

@@ -20,6 +20,30 @@ from tests.notebook.sample_tasks import VALUE_ERROR, FakeController, task
 
 STATIC = Path(__file__).parents[2] / "src" / "chongming_task" / "notebook" / "static"
 S = TaskStatus
+PAN = """async ([x, y]) => {
+  const plot = document.querySelector('.cmt-plot'), frames = [], drawing = [];
+  const next = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (draw) => next((time) => {
+    const began = performance.now();
+    draw(time);
+    drawing.push(performance.now() - began);
+  });
+  const tell = (type, at) => {
+    plot.dispatchEvent(new PointerEvent(type, { clientX: at, clientY: y, pointerId: 1, bubbles: true }));
+  };
+  plot.setPointerCapture = () => {};
+  tell('pointerdown', x);
+  let last = await new Promise(next);
+  for (let frame = 0; frame < 120; frame += 1) {
+    tell('pointermove', x + 200 * Math.sin(frame / 12));
+    const now = await new Promise(next);
+    frames.push(now - last);
+    last = now;
+  }
+  tell('pointerup', x);
+  window.requestAnimationFrame = next;
+  return [frames.slice(5), drawing.slice(5)];
+}"""
 LOST = Failure(FailureKind.LOST, "the worker reached no checkpoint within its grace")
 
 
@@ -191,6 +215,12 @@ class TimelinePage:
     def text(self, test_id: str) -> Any:
         """An element by its test id."""
         return self.page.get_by_test_id(test_id)
+
+    def pan(self) -> tuple[list[float], list[float]]:
+        """Drags to and fro; milliseconds of each frame, and of those what drawing took."""
+        box = self.text("cmt-plot").bounding_box()
+        frames, drawing = self.page.evaluate(PAN, [box["x"] + box["width"] / 2, box["y"] + 100])
+        return frames, drawing
 
     def spot(self, story: Story, seconds: float, lane: int) -> tuple[float, float]:
         """The point of the page where a lane has that many seconds before the story's present."""

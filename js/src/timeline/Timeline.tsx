@@ -17,6 +17,7 @@ import { Tools } from "./Tools.tsx";
 export function Timeline({ session }: { session: TimelineSession }) {
   session.prepare();
   const { table, life, chart, drawer } = session;
+  const untold = untoldText(session);
   const name = table.title || say("Tasks");
   return (
     <section
@@ -39,9 +40,7 @@ export function Timeline({ session }: { session: TimelineSession }) {
         </p>
       )}
       {drawer.row !== null && <Picked session={session} row={drawer.row} />}
-      <Foot session={session}>
-        {chart.unknown.size > 0 && <span class="cmt-quiet">{untoldText(chart.unknown.size)}</span>}
-      </Foot>
+      <Foot session={session}>{untold && <span class="cmt-quiet">{untold}</span>}</Foot>
       {session.menu.row !== null && <Menu session={session} row={session.menu.row} />}
     </section>
   );
@@ -53,10 +52,12 @@ function emptyText(session: TimelineSession): string {
 }
 
 /** What is not drawn because it is not known. */
-function untoldText(number: number): string {
-  return number === 1
-    ? say("what 1 task went through is not known yet")
-    : say("what {count} tasks went through is not known yet", { count: count(number) });
+function untoldText({ chart }: TimelineSession): string {
+  const { size } = chart.unknown;
+  if (size === 1) return say("what 1 task went through is not known yet");
+  if (size > 1) return say("what {count} tasks went through is not known yet", { count: count(size) });
+  const { cut } = chart.facts;
+  return cut > 0 ? say("{count} earlier attempts are not shown", { count: count(cut) }) : "";
 }
 
 /** The task that was clicked: its line, and the drawer that every view has. */

@@ -4,7 +4,6 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { STATUS_LOOKS } from "../tasks/statuses.ts";
 import { Icon } from "../view/Icon.tsx";
 import { say } from "../words/say.ts";
-import type { Bar } from "./bars.ts";
 import type { Pointed, TimelineSession } from "./session.ts";
 import { tellBar, tellSeveral } from "./tells.ts";
 
@@ -17,8 +16,9 @@ export function Tip({ session, pointed }: { session: TimelineSession; pointed: P
     place(own, pointed);
   });
   const { bars } = pointed.piece;
+  const [bar] = bars;
   const { title, status, lines } =
-    bars.length === 1 ? tellBar(session.table, bars[0] as Bar) : tellSeveral(session.table, bars);
+    bars.length === 1 && bar ? tellBar(session.table, bar, session.cutBefore(bar)) : tellSeveral(session.table, bars);
   const look = status === null ? null : STATUS_LOOKS[status];
   return (
     <div ref={element} popover="manual" class="cmt-tip" role="tooltip" data-testid="cmt-tip">

@@ -48,10 +48,12 @@ function isCertain(table: TaskTable, row: number): boolean {
  */
 export function barsOf(table: TaskTable, row: number, past: Past | undefined, before: readonly Bar[]): Bar[] {
   const last = table.columns.attempt[row] ?? 0;
+  const certain = isCertain(table, row);
   const bars: Bar[] = [];
   for (const [attempt, start, end, status] of past?.attempts ?? []) {
-    // After a reset attempts count anew: those above are of before.
-    if (end !== null && attempt <= last) bars.push(closed(row, attempt, start, end, status));
+    // After a reset attempts count anew: those above are of before. Of the last one the row knows best, where it does.
+    if (end !== null && (attempt < last || (attempt === last && !certain)))
+      bars.push(closed(row, attempt, start, end, status));
   }
   if (last > 0 && bars.at(-1)?.attempt !== last) {
     const bar = lastBar(table, row, last, past, before);

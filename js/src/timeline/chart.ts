@@ -7,6 +7,9 @@ import { Lanes } from "./lanes.ts";
 import type { Pasts } from "./pasts.ts";
 import type { Span } from "./viewport.ts";
 
+/** While a table arrives, lanes are filled anew so often. */
+const PACK_MS = 300;
+
 /** What is true of all bars together. */
 export interface Facts {
   size: number;
@@ -14,6 +17,8 @@ export interface Facts {
   open: number;
   /** Whether any stood still for a while. */
   paused: boolean;
+  /** How many older attempts the kernel did not tell. */
+  cut: number;
   from: number;
   to: number;
   counts: Partial<Record<Status, number>>;
@@ -29,10 +34,14 @@ export class Chart {
   /** Until all is known that there was at first, lanes are filled anew with every page; from then on bars stay. */
   private settled = false;
   private awaited: Set<number> | null = null;
+  private packedAt = Number.NEGATIVE_INFINITY;
+  /** Whether there are bars without a lane. */
+  private loose = false;
 
   constructor(
     private readonly table: TaskTable,
     private readonly pasts: Pasts,
+    private readonly now: () => number = Date.now,
   ) {}
 
   changed(rows: Iterable<number>): void {
@@ -52,15 +61,21 @@ export class Chart {
 
   /** Takes in the rows that changed. Returns whether any did. */
   update(): boolean {
-    if (this.dirty.size === 0) return false;
+    if (this.dirty.size === 0 && !this.loose) return false;
     for (const row of this.dirty) this.updateRow(row);
     this.dirty.clear();
-    if (!this.settled) {
-      this.lanes.pack(this.all());
-      this.settled = this.isComplete();
-    }
+    if (!this.settled) this.packAnew();
     this.facts = this.sum();
     return true;
+  }
+
+  /** Many pages of a large table come quickly: not each of them is worth the sorting. */
+  private packAnew(): void {
+    this.settled = this.isComplete();
+    this.loose = !this.settled && this.now() - this.packedAt < PACK_MS;
+    if (this.loose) return;
+    this.packedAt = this.now();
+    this.lanes.pack(this.all());
   }
 
   private updateRow(row: number): void {
@@ -110,7 +125,8 @@ export class Chart {
   }
 
   private sum(): Facts {
-    const facts: Facts = { size: 0, open: 0, paused: false, from: Infinity, to: -Infinity, counts: {} };
+    const facts: Facts = { size: 0, open: 0, paused: false, cut: 0, from: Infinity, to: -Infinity, counts: {} };
+    for (const row of this.bars.keys()) facts.cut += this.pasts.of(this.table.columns.id[row] ?? "")?.cut ?? 0;
     for (const bar of this.all()) {
       facts.size += 1;
       if (bar.ending === "open") facts.open += 1;

@@ -56,7 +56,8 @@ export function listenToGestures(session: TimelineSession, stage: Stage, signal:
   scroller.addEventListener(
     "pointerdown",
     (event) => {
-      if (event.button === 0) pressed = { x: event.clientX, moved: false };
+      const onScrollbar = event.clientX - scroller.getBoundingClientRect().left >= scroller.clientWidth;
+      if (event.button === 0 && !onScrollbar) pressed = { x: event.clientX, moved: false };
     },
     { signal },
   );

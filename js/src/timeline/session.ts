@@ -44,7 +44,7 @@ export class TimelineSession extends ViewSession {
   constructor(model: WidgetModel, signal: AbortSignal, repaint: () => void, now: () => number = Date.now) {
     super(model, signal, repaint, now);
     this.pasts = new Pasts(this.link, (tasks) => this.told(tasks), now);
-    this.chart = new Chart(this.table, this.pasts);
+    this.chart = new Chart(this.table, this.pasts, now);
   }
 
   // ---- news
@@ -99,6 +99,13 @@ export class TimelineSession extends ViewSession {
     }
     const wait = this.pasts.tick(wanted);
     if (wait !== null) setTimeout(this.repaint, wait);
+  }
+
+  /** How many attempts before a bar, the first of its task, are not shown. */
+  cutBefore(bar: Bar): number {
+    const { id } = this.table.columns;
+    const isFirst = this.chart.barsOf(bar.row)[0] === bar;
+    return isFirst ? (this.pasts.of(id[bar.row] ?? "")?.cut ?? 0) : 0;
   }
 
   // ---- filter

@@ -27,7 +27,11 @@ export class Stage {
   ) {
     const observer = new ResizeObserver(() => this.request());
     observer.observe(scroller);
-    scroller.addEventListener("scroll", () => this.request(), { signal, passive: true });
+    const scrolled = () => {
+      session.point(null);
+      this.request();
+    };
+    scroller.addEventListener("scroll", scrolled, { signal, passive: true });
     signal.addEventListener("abort", () => {
       observer.disconnect();
       cancelAnimationFrame(this.frame);

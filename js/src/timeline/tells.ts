@@ -1,6 +1,7 @@
 /** What a bar, or a pixel full of them, says of itself. Pure. */
 
 import { clockSeconds, count, elapsed } from "../format.ts";
+import { STILL_RUNNING } from "../tasks/row_text.ts";
 import { GROUPS, STATUS_LOOKS } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { Status } from "../wire/protocol.ts";
@@ -14,8 +15,10 @@ export interface Told {
   lines: string[];
 }
 
-export function tellBar(table: TaskTable, bar: Bar): Told {
-  const { name, attempt, tries_max, failure } = table.columns;
+/** @param cut - how many attempts before those that are shown are not */
+export function tellBar(table: TaskTable, bar: Bar, cut = 0): Told {
+  const { name, attempt, tries_max, failure, abandoned } = table.columns;
+  const last = bar.attempt === attempt[bar.row];
   const tries = Math.max(tries_max[bar.row] ?? 1, attempt[bar.row] ?? 1);
   const lines = [
     tries > 1 ? say("try {number} of {all}", { number: bar.attempt, all: tries }) : "",
@@ -23,10 +26,11 @@ export function tellBar(table: TaskTable, bar: Bar): Told {
   ];
   const stood = stoodStill(bar, table.now());
   if (stood > 0) lines.push(say("paused for {time}", { time: elapsed(stood) }));
-  if (bar.ending === "lost") lines.push(say("nobody knows when it ended"));
+  if (bar.ending === "lost") lines.push(say("whether and when it ended is not known"));
   if (bar.ending === "pending") lines.push(say("its end has not been told yet"));
-  const last = bar.attempt === attempt[bar.row];
+  if (bar.ending === "lost" && last && abandoned[bar.row]) lines.push(say(STILL_RUNNING));
   if (last && bar.ending !== "open") lines.push(failure[bar.row] ?? "");
+  if (cut > 0) lines.push(say("{count} earlier ones are not shown", { count: count(cut) }));
   return { title: name[bar.row] ?? "", status: bar.status, lines: lines.filter(Boolean) };
 }
 

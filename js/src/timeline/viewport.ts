@@ -74,11 +74,11 @@ export class Viewport {
 
   /** Moves as little as brings a stretch into sight. */
   reveal(from: number, to: number): void {
-    const room = (this.span.to - this.span.from) * MARGIN;
-    const late = Math.min(to, from + (this.span.to - this.span.from) / 2) + room - this.span.to;
-    const early = this.span.from - (from - room);
-    const shift = early > 0 ? -early : Math.max(late, 0);
-    if (shift !== 0) this.pan(shift / this.msPerPixel);
+    const length = this.span.to - this.span.from;
+    const late = Math.min(to, from + length / 2) - this.span.to;
+    const early = this.span.from - from;
+    if (early > 0) this.pan(-(early + length * MARGIN) / this.msPerPixel);
+    else if (late > 0) this.pan((late + length * MARGIN) / this.msPerPixel);
   }
 
   /** All there is cannot be lost from sight. */

@@ -242,7 +242,7 @@ export const CHINESE: Readonly<Record<string, string>> = {
   "since {time}": "自 {time} 起",
   "paused for {time}": "暂停了 {time}",
   pauses: "暂停时段",
-  "nobody knows when it ended": "结束时间无人知晓",
+  "whether and when it ended is not known": "是否以及何时结束未知",
   "its end has not been told yet": "结束时间尚未得知",
   "too short to tell apart; click to look closer": "太短，无法区分；点击放大",
   "Arrow keys walk from attempt to attempt, Enter opens the task, + and - zoom, 0 fits all.":
@@ -255,5 +255,6 @@ export const CHINESE: Readonly<Record<string, string>> = {
   "Keep the present in sight": "让当前时刻保持可见",
   "Nothing has started yet.": "还没有任务开始。",
   "what 1 task went through is not known yet": "有 1 个任务的经过尚未得知",
+  "{count} earlier attempts are not shown": "更早的 {count} 次尝试未显示",
   "what {count} tasks went through is not known yet": "有 {count} 个任务的经过尚未得知",
 };
