@@ -55,6 +55,15 @@ class TaskError(Exception):
     """Root of the tree. Catch it to catch whatever this library raises to its callers.
 
     You do not get :class:`TaskCancelled` with it: that one is control flow, not an error.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     try:
+        ...         controller.get("nothing of that id")
+        ...     except TaskError as error:
+        ...         print(type(error).__name__)
+        UnknownTask
     """
 
 
@@ -63,15 +72,37 @@ class ConfigurationError(TaskError, ValueError):
 
     You get it at the call that is wrong: at decoration, at ``submit``, at ``Controller(...)``. You never get it from a
     task that has already been accepted.
+
+    Example:
+        >>> from chongming_task import RetryPolicy
+        >>> RetryPolicy(max_attempts=0)
+        Traceback (most recent call last):
+        chongming_task.errors.ConfigurationError: RetryPolicy: max_attempts must be a whole number, 1 or more, got 0
     """
 
 
 class UnknownTask(TaskError, LookupError):
-    """No record has that id, or no registered task has that name."""
+    """No record has that id, or no registered task has that name.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     try:
+        ...         controller.submit("convert")
+        ...     except UnknownTask as error:
+        ...         print(str(error)[:17])
+        no task is called
+    """
 
 
 class UnknownInput(TaskError, KeyError):
-    """A task asked ``ctx.input`` or ``ctx.upstream`` for something that it was not handed."""
+    """A task asked ``ctx.input`` or ``ctx.upstream`` for something that it was not handed.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> run_task(lambda ctx: ctx.input["day"]).exception()
+        UnknownInput("ctx.input holds no 'day'; it holds nothing")
+    """
 
     __str__ = Exception.__str__  # a KeyError would show the message quoted
 
@@ -86,6 +117,12 @@ class InvalidTransition(TaskError):
         current: The status the record is in.
         requested: The verb or status that was asked for.
         allowed: What would have been accepted in this state.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> handle = run_task(pow, 2, 10)
+        >>> handle.can("pause")
+        (False, "cannot pause 'pow': it has succeeded; to run it again: reset(confirm=True), then start()")
     """
 
     def __init__(self, message: str, *, current: str, requested: str, allowed: Iterable[str] = ()) -> None:
@@ -96,13 +133,31 @@ class InvalidTransition(TaskError):
 
 
 class AttemptsExhausted(InvalidTransition):
-    """All attempts are used. ``retry(force=True)`` grants one more."""
+    """All attempts are used. ``retry(force=True)`` grants one more.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(int, "no number")
+        ...     _ = handle.wait(timeout=10)
+        ...     print(handle.can("retry"), handle.can("retry", force=True))
+        (False, "cannot retry 'int': 1 of 1 attempts are used; retry with force=True to grant one more") (True, None)
+    """
 
 
 class StillRunning(InvalidTransition):
     """The record is LOST and its worker, given up earlier, still runs.
 
     A retry now would run two copies at once. Ask for it with ``retry(force=True)``, or wait until the worker is gone.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from chongming_task import StateMachine, TaskSnapshot, TaskStatus, Verb
+        >>> now = datetime.now(UTC)
+        >>> lost = TaskSnapshot("t1", "load", now, status=TaskStatus.LOST, attempt=1, max_attempts=2, abandoned=True)
+        >>> machine = StateMachine(lost, lambda: now)
+        >>> machine.can(Verb.RETRY)[0], machine.can(Verb.RETRY, force=True)[0]
+        (False, True)
     """
 
 
@@ -116,6 +171,15 @@ class TaskExecutionError(TaskError):
         message: Which task, how it ended and why.
         task_id: The record.
         status: The terminal status.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10, start=False)
+        ...     _ = handle.cancel("nobody needs it")
+        ...     error = handle.exception(timeout=10)
+        >>> type(error).__name__, error.status
+        ('TaskExecutionError', <TaskStatus.CANCELLED: 'cancelled'>)
     """
 
     def __init__(self, message: str, *, task_id: str, status: str) -> None:
@@ -130,6 +194,12 @@ class TaskTimeout(TaskExecutionError):
 
     It is no :class:`TimeoutError`. That builtin you get when ``wait(timeout)`` or ``result(timeout)`` runs out of
     patience, and the task goes on.
+
+    Example:
+        >>> from chongming_task import Timeout, run_task
+        >>> handle = run_task(lambda ctx: ctx.sleep(60), timeout=Timeout(per_attempt=0.01))
+        >>> type(handle.exception()).__name__, handle.failure.kind.value
+        ('TaskTimeout', 'timeout_attempt')
     """
 
 
@@ -138,6 +208,11 @@ class ResultInvalid(TaskError, TypeError):
 
     It fails the attempt with RESULT_INVALID, and ``handle.result()`` raises it. You do not get it for a value that JSON
     or a result codec holds, nor with ``@task(result="memory")``.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> type(run_task(lambda: object()).exception()).__name__
+        'ResultInvalid'
     """
 
 
@@ -146,6 +221,20 @@ class ResultUnavailable(TaskError, LookupError):
 
     You get it where a value is asked for that was kept in the memory of another process, or in a file that is gone or
     that no codec of this controller reads. The record itself is sound.
+
+    Example:
+        >>> import tempfile
+        >>> from chongming_task import Controller, task
+        >>> in_memory = task(result="memory")(object)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Controller(f"{folder}/runs.db") as first:
+        ...         handle = first.submit(in_memory)
+        ...     with Controller(f"{folder}/runs.db") as second:
+        ...         try:
+        ...             second.result(handle.id)
+        ...         except ResultUnavailable as error:
+        ...             print(type(error).__name__)
+        ResultUnavailable
     """
 
 
@@ -155,6 +244,19 @@ class NotRestartable(TaskError):
     You get it where a record of another process is asked to run again: it was not submitted as restartable, its task is
     not registered here, or takes other arguments by now. You never get it for a record that this process submitted and
     still holds in memory.
+
+    Example:
+        >>> import tempfile
+        >>> from chongming_task import Controller
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Controller(f"{folder}/runs.db") as first:
+        ...         handle = first.submit(int, "no number")
+        ...     with Controller(f"{folder}/runs.db") as second:
+        ...         try:
+        ...             second.retry(handle.id, force=True)
+        ...         except NotRestartable as error:
+        ...             print(type(error).__name__)
+        NotRestartable
     """
 
 
@@ -163,11 +265,35 @@ class NotWatched(TaskError):
 
     You get it from what :meth:`Controller.attach` gives, which runs nothing itself. A controller takes such a record
     over instead: use the same verb there, or ``reconcile()``.
+
+    Example:
+        >>> import tempfile
+        >>> from chongming_task import Controller
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with Controller(f"{folder}/runs.db") as gone:
+        ...         handle = gone.submit(int, "no number")
+        ...     with Controller.attach(f"{folder}/runs.db") as operator:
+        ...         try:
+        ...             operator.retry(handle.id, force=True)
+        ...         except NotWatched as error:
+        ...             print(type(error).__name__)
+        NotWatched
     """
 
 
 class ControllerClosed(TaskError, RuntimeError):
-    """The controller was closed; it takes no more work and no more verbs."""
+    """The controller was closed; it takes no more work and no more verbs.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> controller = Controller()
+        >>> _ = controller.close()
+        >>> try:
+        ...     controller.submit(pow, 2, 10)
+        ... except ControllerClosed as error:
+        ...     print(type(error).__name__)
+        ControllerClosed
+    """
 
 
 class EventsLost(TaskError):
@@ -175,17 +301,39 @@ class EventsLost(TaskError):
 
     You never get it from a reader that is only slow: its progress and output events are dropped and counted, and its
     changes of status wait.
+
+    Example:
+        >>> from chongming_task import Controller, TaskStatusChanged
+        >>> async def last_status(task_id, controller):
+        ...     try:
+        ...         async for event in controller.stream(types=[TaskStatusChanged], task_id=task_id):
+        ...             print(event.to_status)
+        ...     except EventsLost:
+        ...         return controller.get(task_id).status  # the events are gone; the record is not
     """
 
 
 class StoreError(TaskError):
-    """The store could not read or write. Tasks go on; see ``controller.persist_failures``."""
+    """The store could not read or write. Tasks go on; see ``controller.persist_failures``.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> try:
+        ...     Controller.attach("no such folder/runs.db")
+        ... except StoreError as error:
+        ...     print(type(error).__name__)
+        StoreError
+    """
 
 
 class StoreWarning(UserWarning):
     """A store works, but what it stands on is known to lose data: an SQLite library, a network file system.
 
     You get it once in a process, when the store is opened, with the fix. To go without: ``warnings.simplefilter``.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("ignore", StoreWarning)  # it is known, and accepted
     """
 
 
@@ -197,6 +345,10 @@ class ConcurrencyConflict(StoreError):
         expected: The version the writer had read; None when the record should not have existed.
         found: The version in the store; None when it holds no such record.
         owner: Who has taken it over; None when it is a matter of versions.
+
+    Example:
+        >>> print(ConcurrencyConflict("t1", expected=3, found=4))
+        record t1: expected version 3, found 4
     """
 
     def __init__(self, task_id: str, *, expected: int | None, found: int | None, owner: str | None = None) -> None:
@@ -214,4 +366,18 @@ class TaskCancelled(BaseException):
     It derives from BaseException so that ``except Exception`` lets it through. Let it pass: clean up in ``finally`` and
     do not swallow it. A task that swallows it meets it again at its next checkpoint, and is shown as lost when its
     grace window ends.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> def clean(ctx):
+        ...     try:
+        ...         ctx.sleep(60)
+        ...     except TaskCancelled:
+        ...         print("asked to stop")
+        ...         raise
+        >>> with Controller(echo=False) as controller:
+        ...     handle = controller.submit(clean)
+        ...     _ = handle.wait_for("running", timeout=10)
+        ...     print(handle.stop(), [line.text for line in handle.output()])
+        True ['asked to stop']
     """
