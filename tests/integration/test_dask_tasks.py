@@ -201,6 +201,22 @@ def test_a_task_that_the_workers_cannot_import_says_so(controller, tmp_path, mon
     del sys.modules["only_here"]
 
 
+def test_a_worker_of_another_version_says_so(controller, monkeypatch):
+    """Rather than misread what it is sent; Dask's own word for it, and where."""
+    monkeypatch.setattr("chongming_task.runtime.executors.dask_worker._version", lambda: "9.9")
+    handle = controller.submit(tasks.where)
+    handle.wait(30)
+    assert handle.failure.message.startswith("Dask could not run the task")
+    assert "the controller 9.9: install the same on both" in handle.failure.message
+
+
+def test_without_its_extra_it_says_how_to_get_it(monkeypatch):
+    """And nothing else of the package minds."""
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigurationError, match=r"chongming-task\[dask\]"):
+        DaskExecutor("tcp://127.0.0.1:9")
+
+
 def test_exceptions_are_told_in_full(controller):
     """The kind, the message and the frames of the task; a policy answers them."""
 

@@ -23,6 +23,7 @@ Heard = Callable[[Any], None]
 """Takes what the cluster says: bytes of a worker's messages, or a dict from the fence. Must not block."""
 
 _LARGE = 1 << 20  # bytes; what is larger goes to a worker on its own, not with the graph
+_RECALLS = (0.0, 0.3, 1.0)  # seconds before each try to call an attempt back
 _LOOKS = (0.0, 0.05, 0.2, 0.5, 0.75, 1.0)  # seconds between looks whether a process is gone
 _ANSWER_SECONDS = 1.0  # a neighbour may take so long to say so
 
@@ -62,6 +63,7 @@ class Connection:
             raise
         self._client.subscribe_topic(self.topic, lambda event: heard(event[1]))
         self._line = self._client.scheduler_comm
+        self._loop = self._client.loop  # a callback on one that is closed is left out without a word
         self.meet(None)
 
     @property
@@ -115,7 +117,7 @@ class Connection:
             if worker in self._telling:
                 return
             self._telling.add(worker)
-        self._client.loop.add_callback(self._tell, worker)
+        self._loop.add_callback(self._tell, worker)
 
     async def _tell(self, worker: str) -> None:
         while True:
@@ -137,18 +139,26 @@ class Connection:
             reason: Why.
             never_began: Called when it is sure that it never will; when it has begun, it tells its end itself.
         """
-        self._client.loop.add_callback(self._recall, serial, reason, never_began)
+        self._loop.add_callback(self._recall, serial, reason, never_began)
 
     async def _recall(self, serial: int, reason: StopReason, never_began: Callable[[StopReason], None]) -> None:
-        stops = {serial: reason}
-        try:
-            if await self._found(stops):
+        for seconds in _RECALLS:
+            await asyncio.sleep(seconds)
+            try:
+                if not await self._has_begun(serial, reason):
+                    never_began(reason)
                 return
-            await self._client.cancel([self.hold(f"{self.topic}-{serial}")], force=True)
-            if not await self._found(stops):  # nor on a worker that came meanwhile
-                never_began(reason)
-        except Exception:  # nobody can say: the engine's grace ends, and the attempt counts as lost
-            pass
+            except Exception:  # a worker does not answer, and has perhaps just gone
+                continue
+        # Nobody can say: the engine's grace ends, and the attempt counts as lost.
+
+    async def _has_begun(self, serial: int, reason: StopReason) -> bool:
+        """Whether an attempt runs, and was told to stop; otherwise it never will."""
+        stops = {serial: reason}
+        if await self._found(stops):
+            return True
+        await self._client.cancel([self.hold(f"{self.topic}-{serial}")], force=True)
+        return await self._found(stops)  # on a worker that came meanwhile
 
     async def _found(self, stops: dict[int, StopReason]) -> bool:
         """Whether an attempt is on some worker; the others will not run it."""
@@ -159,7 +169,7 @@ class Connection:
 
     def meet(self, workers: list[str] | None) -> None:
         """Ask workers who they are, while they live; None: all that there are."""
-        self._client.loop.add_callback(self._meet, workers)
+        self._loop.add_callback(self._meet, workers)
 
     async def _meet(self, workers: list[str] | None) -> None:
         try:
@@ -175,7 +185,7 @@ class Connection:
             done: Called with the answer; False also when nobody knows.
         """
         process = None if worker is None else self._processes.get(worker)
-        self._client.loop.add_callback(self._find_out, process, done)
+        self._loop.add_callback(self._find_out, process, done)
 
     async def _find_out(self, process: str | None, done: Callable[[bool], None]) -> None:
         gone: bool | None = False

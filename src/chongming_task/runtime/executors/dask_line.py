@@ -212,6 +212,8 @@ class Line:
             _logger.warning("the Dask scheduler at %s answers again", self.address)
             self.tell_clear()
             return
+        for each in list(self._executions.values()):  # nobody will send them
+            each.cut_off(self.address)
         self._connected.set()
 
 

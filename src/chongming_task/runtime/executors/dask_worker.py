@@ -7,6 +7,7 @@ and what they write, and stops those that nobody wants any more: the controller 
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import platform
@@ -38,6 +39,8 @@ _IDLE_SECONDS = 1.0  # how long its thread waits for the next attempt
 _REFUSALS = 10_000  # attempts that were called back before they came; the oldest are forgotten
 _GOING = frozenset({"closing", "closed", "failed"})
 _WANTED = frozenset({"executing", "long-running"})
+
+_logger = logging.getLogger("chongming_task.worker")
 
 
 class BeganAt(NamedTuple):
@@ -241,17 +244,23 @@ class Agent:
     def _watch(self) -> None:
         try:
             while self._go_on():
-                going = self._worker.status.name in _GOING
-                for (topic, serial), relay in list(self.attempts.items()):
-                    relay.beat()
-                    relay.relay()
-                    if going or not self._is_wanted(f"{topic}-{serial}"):
-                        relay.token.stop(StopReason.DETACHED)
+                try:
+                    self._look()
+                except Exception:  # one bad look must not leave all others unheard
+                    _logger.exception("the agent of a Dask worker could not look after its attempts")
                 self._come.clear()
                 if self.attempts:
                     time.sleep(_BEAT_SECONDS)
         finally:
             capture.stop()
+
+    def _look(self) -> None:
+        going = self._worker.status.name in _GOING
+        for (topic, serial), relay in list(self.attempts.items()):
+            relay.beat()
+            relay.relay()
+            if going or not self._is_wanted(f"{topic}-{serial}"):
+                relay.token.stop(StopReason.DETACHED)
 
     def _go_on(self) -> bool:
         """Wait for an attempt, unless there are some; False when none has come for a while."""
