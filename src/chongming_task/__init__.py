@@ -15,6 +15,7 @@ Layers, each importing only from those below it:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from chongming_task.api.attach import Attached
 from chongming_task.api.closing import CloseReport
 from chongming_task.api.controller import Controller
 from chongming_task.api.handle import TaskHandle
@@ -100,6 +101,7 @@ __all__ = [
     "AdminOverride",
     "AggregationPolicy",
     "Answer",
+    "Attached",
     "AttemptEnded",
     "AttemptFailed",
     "AttemptRecord",

@@ -33,6 +33,7 @@ __all__ = ["ANSWER_SECONDS", "Asking", "Unanswered"]
 _logger = logging.getLogger("chongming_task.store")
 ANSWER_SECONDS = 10.0  # a living controller answers within a second, unless its interpreter is held up
 _SLICE_SECONDS = 0.05  # so long what is asked meanwhile waits
+_REST_SECONDS = 0.02  # between two looks
 _JOIN_SECONDS = 2.0
 _FATE_SECONDS = 1.0  # between two looks at who lives, while somebody has not answered
 
@@ -137,6 +138,8 @@ class Asking:
             for errand in self._open:
                 self._guarded(errand, self._hear)
             self._settle()
+            if self._open:
+                time.sleep(_REST_SECONDS)  # in a busy store something changes all the time
         for errand in (*self._open, *self._new):
             self._give_up(errand, ControllerClosed("this was closed before the answer came"))
             self._tell(errand)

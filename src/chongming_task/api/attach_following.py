@@ -22,6 +22,7 @@ _PAGE = 1_000  # changes
 _NEW = 64  # records, at first
 _ORPHANS_SECONDS = 1.0  # between two looks at records nobody watches
 _ORPHANS_SHARE = 20  # and so many times as long as such a look takes
+_UNCHANGED_SECONDS = 30.0  # the same, while nothing is written: time alone can orphan a record that never had an owner
 
 
 def standing(tasks: Sequence[TaskSnapshot], watchers: Watchers) -> list[TaskSnapshot]:
@@ -52,7 +53,8 @@ class Course:
         self._cursor = store.last_change()
         self._newest = next((task.task_id for task in store.query(TaskQuery(limit=1))), None)
         self._living = self._watchers().living.keys()
-        self._orphans_at = clock.monotonic()
+        self._orphans_at = self._unchanged_until = clock.monotonic()
+        self._orphans_mark = self.mark
         self.note(store.query(TaskQuery(status=UNSURE)))
 
     def note(self, tasks: Iterable[TaskSnapshot]) -> None:
@@ -77,7 +79,7 @@ class Course:
         """The records that may stand otherwise than when they were told last, as they stand now."""
         self.mark = self._store.wait_for_change(0, self.mark)
         began, watchers = self._clock.monotonic(), self._watchers()
-        due = began >= self._orphans_at
+        due = began >= (self._orphans_at if self.mark != self._orphans_mark else self._unchanged_until)
         wanted = self._touched_by_fate(watchers, due)
         found: list[TaskSnapshot] = []
         if self.mark != self._told:
@@ -90,7 +92,9 @@ class Course:
         self.note(found)
         if due:
             now = self._clock.monotonic()
-            self._orphans_at = now + max(_ORPHANS_SECONDS, _ORPHANS_SHARE * (now - began))
+            rest = max(_ORPHANS_SECONDS, _ORPHANS_SHARE * (now - began))
+            self._orphans_at, self._unchanged_until = now + rest, now + max(rest, _UNCHANGED_SECONDS)
+            self._orphans_mark = self.mark
         return standing(found, watchers)
 
     def _watchers(self) -> Watchers:

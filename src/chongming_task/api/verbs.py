@@ -312,7 +312,8 @@ class Verbs:
             verb: What to do.
             task_ids: The records.
             actor: Who asks.
-            done: Called on the engine thread with one answer per id, in order; must be quick and not raise.
+            done: Called on a thread of the library's own (a controller's: the engine's) with one answer per id, in
+                order; must be quick and not raise.
             reason: Why.
             force: See :meth:`retry`.
             graceful: See :meth:`stop`.
