@@ -12,10 +12,12 @@ import ipywidgets
 import pytest
 import traitlets
 
-from chongming_task import Controller, RetryPolicy, TaskHandle
+from chongming_task import Controller, RetryPolicy, TaskHandle, TaskSnapshot, TaskStatus
+from chongming_task.notebook import task_model_desk
 from chongming_task.notebook.pump import PUMP
 from chongming_task.notebook.task_model import TaskModel
-from chongming_task.notebook.task_model_desk import DESK, MODELS_A_ROUND
+from chongming_task.notebook.task_model_desk import BEAT, DESK, MODELS_A_ROUND, TICK, Desk
+from tests.notebook.sample_tasks import ended, running, task
 from tests.support.waiting import until
 
 
@@ -228,3 +230,84 @@ def test_a_model_of_a_task_that_has_ended_knows_how(controller):
     model = TaskModel(handle)
     assert (model.status, model.ended) == ("failed", True)
     assert model.error.startswith("ValueError: invalid literal")
+
+
+# the desk: whose turn it is
+
+
+class Shown:
+    """A model that remembers what it was shown."""
+
+    def __init__(self, number: int) -> None:
+        self.task_id = task(number, "").task_id
+        self.seen: list[str] = []
+
+    def show(self, each: TaskSnapshot) -> None:
+        self.seen.append(each.status.value)
+
+
+class Source:
+    """A controller whose tap is kept."""
+
+    name = None
+
+    def list_tasks(self) -> list[TaskSnapshot]:
+        return []
+
+    def tap(self, callback: Any) -> Any:
+        self.tell = callback
+        return lambda: None
+
+
+@pytest.fixture
+def desk() -> tuple[Desk, Source]:
+    """A desk whose rounds are made by hand."""
+    desk = Desk()
+    desk._thread = threading.current_thread()  # so that it starts none
+    return desk, Source()
+
+
+def test_those_that_have_ended_go_first(desk):
+    """A final state never waits behind the small talk of others."""
+    desk, source = desk
+    models = [Shown(number) for number in range(3 * MODELS_A_ROUND)]
+    for number, model in enumerate(models):
+        desk.add(source, model, lambda number=number: running(number, "", 1))
+    source.tell([ended(len(models) - 1, "", TaskStatus.SUCCEEDED, 0)])
+    desk._show(threading.Event())
+    assert models[-1].seen == ["succeeded"]
+    assert sum(bool(model.seen) for model in models) == MODELS_A_ROUND
+    desk._show(threading.Event())
+    desk._show(threading.Event())
+    assert all(len(model.seen) == 1 for model in models)
+
+
+def test_a_model_that_was_closed_meanwhile_is_shown_nothing(desk):
+    """Whatever was on its way to it; another one of the same task is told."""
+    desk, source = desk
+    closed, other = Shown(1), Shown(1)
+    close = desk.add(source, closed, lambda: running(1, "", 1))
+    desk.add(source, other, lambda: running(1, "", 1))
+    close()
+    desk._show(threading.Event())
+    assert (closed.seen, other.seen) == ([], ["running"])
+
+
+def test_clocks_are_shown_once_a_second_and_stand_when_nothing_runs(desk, monkeypatch):
+    """However often others have news; those of tasks that rest or have ended not at all."""
+    now = [100.0]
+    monkeypatch.setattr(task_model_desk.time, "monotonic", lambda: now[0])
+    desk, source = desk
+    runs, rests = Shown(1), Shown(2)
+    desk.add(source, runs, lambda: running(1, "", 1))
+    desk.add(source, rests, lambda: running(2, "", 1, status=TaskStatus.PAUSED))
+    for _ in range(17):
+        desk._show(threading.Event())
+        now[0] += BEAT
+    assert (len(runs.seen), len(rests.seen)) == (1 + 2, 1)
+    source.tell([ended(1, "", TaskStatus.FAILED, 0)])
+    now[0] += 10 * TICK
+    desk._show(threading.Event())
+    desk._show(threading.Event())
+    assert runs.seen == ["running"] * 3 + ["failed"]
+    assert desk._rest() is None
