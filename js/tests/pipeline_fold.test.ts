@@ -78,13 +78,34 @@ describe("fold", () => {
   });
 
   it("goes round in no cycle: what it draws has none", () => {
-    for (const nodes of [tangle(30, 20), branchesOf(60, 5)]) {
+    const zigzag: Record<string, string[]> = { "a 0": [] };
+    for (let n = 1; n < 60; n += 1)
+      zigzag[`${"ab"[n % 2]} ${n}`] = [
+        `${"ab"[(n - 1) % 2]} ${n - 1}`,
+        ...(n > 3 ? [`${"ab"[(n - 3) % 2]} ${n - 3}`] : []),
+      ];
+    for (const nodes of [tangle(30, 20), branchesOf(60, 5), zigzag]) {
       const { units, edges } = fold(foldable(nodes));
       const below: number[][] = units.map(() => []);
       for (const [from, to] of edges) below[from]?.push(to);
       const depth = depths(below);
       for (const [from, to] of edges) expect(depth[to]).toBeGreaterThan(depth[from] ?? 0);
     }
+  });
+
+  it("puts together what is called alike in branches that differ, as long as no circle comes of it", () => {
+    const nodes: Record<string, string[]> = { begin: [] };
+    for (let n = 0; n < 9; n += 1) {
+      nodes[`read_${n}`] = ["begin"];
+      nodes[`fix_${n}`] = n % 2 ? [`read_${n}`] : [`read_${n}`, `read_${(n + 1) % 9}`];
+      nodes[`load_${n}`] = n % 3 ? [`fix_${n}`] : [`fix_${n}`, `read_${(n + 4) % 9}`];
+    }
+    nodes.end = Array.from({ length: 9 }, (_, n) => `load_${n}`);
+    const graph = foldable(nodes);
+    const folded = fold(graph);
+    expect(folded.units.map(({ kind, nodes: held }) => [kind, held.length])).toContainEqual(["kin", 9]);
+    expect(folded.units.length).toBeLessThanOrEqual(DRAWN_WHOLE);
+    complete(folded, graph.names.length, graph.downstream);
   });
 
   it("folds only as far as it must", () => {

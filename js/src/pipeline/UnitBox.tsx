@@ -59,8 +59,7 @@ export function UnitBox({ session, unit, box, lit, reachable }: UnitBoxProps) {
     >
       <span class="cmt-unit-head">
         <span class="cmt-unit-glyph">{look.look && <Icon name={look.look.glyph} />}</span>
-        <span class="cmt-unit-name">{look.name}</span>{" "}
-        {look.stack && <span class="cmt-unit-size">×{count(look.stack.size)}</span>}{" "}
+        <Name text={look.name} /> {look.stack && <span class="cmt-unit-size">×{count(look.stack.size)}</span>}{" "}
         {look.time !== null && <span class="cmt-unit-time">{elapsed(look.time, look.counting)}</span>}
       </span>{" "}
       {look.stack && <Segments counts={look.stack.counts} size={look.stack.size} />}
@@ -91,6 +90,21 @@ function spokenLook({ name, stack, words, part, look, time, counting }: UnitLook
   const took = time === null ? "" : elapsed(time, counting);
   const status = part !== null && look ? say(look.word).replace("…", "") : "";
   return [name, size, took, words, status].filter(Boolean).join(" ");
+}
+
+const LONG_NAME = 22;
+const NAME_END = 9;
+
+/** A long name gives way in its middle: what tells it from others mostly stands at its end. */
+function Name({ text }: { text: string }) {
+  const signs = [...text];
+  if (signs.length <= LONG_NAME) return <span class="cmt-unit-name">{text}</span>;
+  return (
+    <span class="cmt-unit-name cmt-long-name">
+      <span>{signs.slice(0, -NAME_END).join("")}</span>
+      <span>{signs.slice(-NAME_END).join("")}</span>
+    </span>
+  );
 }
 
 /** One bar, a segment a status, for all that a stack holds. */

@@ -1,9 +1,10 @@
 /**
  * Makes a large graph small enough to read: what runs one after the other, or side by side between the same neighbours,
- * becomes one stack, again and again; where that is not enough, columns do. Pure.
+ * becomes one stack, again and again; where that is not enough, what is called alike does, and at last whole columns.
+ * Pure.
  */
 
-export type UnitKind = "node" | "chain" | "twins" | "column";
+export type UnitKind = "node" | "chain" | "twins" | "kin" | "column";
 
 /** What is drawn as one box. */
 export interface Unit {
@@ -31,12 +32,18 @@ export interface Foldable {
 /** Up to so many nodes are drawn as they are. */
 export const DRAWN_WHOLE = 24;
 /** What the layout can bear, and an eye. */
-export const MOST_UNITS = 240;
-export const MOST_EDGES = 900;
+export const MOST_UNITS = 120;
+export const MOST_EDGES = 360;
 const MOST_COLUMNS = 60;
 /** Fewer side by side are read faster than a stack of them. */
 const FEWEST_TWINS = 4;
+/** What tells apart what is called alike: "part 12", "load_3". */
+const TAIL = /[\s._\-/:0-9[(]+$/u;
 const FEWEST_IN_CHAIN = 3;
+/** A name that a quarter of all have says nothing. */
+const MOST_ALIKE = 4;
+/** Each try takes as long as the graph is large. */
+const MOST_TRIED = 150;
 const CHAIN_PIECE = 50;
 const MOST_PIECES = 6;
 
@@ -97,12 +104,13 @@ function reduce(graph: Foldable, start: Folded, enough: number, apart: (node: nu
   const alone = (unit: Unit) => unit.kind === "node" && apart(unit.nodes[0] ?? 0);
   let folded = start;
   for (;;) {
-    const before = folded.units.length;
-    for (const groupsOf of [chains, twins]) {
+    const before = folded;
+    for (const groupsOf of [chains, twins, kin]) {
       if (folded.units.length <= enough) return folded;
-      folded = merge(graph, folded, groupsOf(folded, alone));
+      if (groupsOf === kin && folded !== before) continue; // what is alike in its place comes first
+      folded = merge(graph, folded, groupsOf(folded, alone, graph.names));
     }
-    if (folded.units.length === before) return folded;
+    if (folded === before) return folded;
   }
 }
 
@@ -173,11 +181,76 @@ function twins(folded: Folded, apart: (unit: Unit) => boolean): Group[] {
     const place = [above[number], below[number]].map((ends) => [...(ends ?? [])].sort((a, b) => a - b).join());
     const sort = unit.kind === "chain" ? `chain ${unit.nodes.length}` : "";
     const key = [sort, ...place].join(";");
-    groups.set(key, [...(groups.get(key) ?? []), number]);
+    push(groups, key, number);
   });
   return [...groups.values()]
     .filter((units) => units.length >= FEWEST_TWINS)
     .map((units) => ({ kind: "twins" as const, units }));
+}
+
+/** Units that are called alike, as long as what is drawn goes round in no circle. */
+function kin({ units, edges }: Folded, apart: (unit: Unit) => boolean, names: readonly string[]): Group[] {
+  const below: number[][] = units.map(() => []);
+  for (const [from, to] of edges) below[from]?.push(to);
+  const depth = depths(below);
+  const alike = new Map<string, number[]>();
+  units.forEach((unit, number) => {
+    if (!apart(unit)) push(alike, stemOf(names[unit.nodes[0] ?? 0] ?? ""), number);
+  });
+  const groups: number[][] = [];
+  for (const group of alike.values()) {
+    if (group.length <= units.length / MOST_ALIKE) groups.push(group);
+    else {
+      // Names that say nothing: only what is equally far from the start belongs together.
+      const columns = new Map<number, number[]>();
+      for (const unit of group) push(columns, depth[unit] ?? 0, unit);
+      groups.push(...columns.values());
+    }
+  }
+  return withoutCircles(
+    edges,
+    units.length,
+    groups.filter((group) => group.length > 1),
+  ).map((group) => ({ kind: "kin" as const, units: group }));
+}
+
+/** All groups, or else those of them that can be put together one after the other. */
+function withoutCircles(edges: readonly [number, number][], size: number, groups: number[][]): number[][] {
+  const label = Array.from({ length: size }, (_, unit) => unit);
+  const put = (group: number[]) => {
+    for (const unit of group) label[unit] = group[0] ?? unit;
+  };
+  for (const group of groups) put(group);
+  if (isAcyclic(edges, label)) return groups;
+  label.forEach((_, unit) => {
+    label[unit] = unit;
+  });
+  return groups.slice(0, MOST_TRIED).filter((group) => {
+    put(group);
+    if (isAcyclic(edges, label)) return true;
+    for (const unit of group) label[unit] = unit;
+    return false;
+  });
+}
+
+function push<K>(lists: Map<K, number[]>, key: K, value: number): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+function stemOf(name: string): string {
+  return name.replace(TAIL, "");
+}
+
+/** Whether nodes that are put together by their labels can still be drawn from left to right. */
+function isAcyclic(edges: readonly [number, number][], label: readonly number[]): boolean {
+  const below: number[][] = label.map(() => []);
+  for (const [from, to] of edges) {
+    const [a = 0, b = 0] = [label[from], label[to]];
+    if (a !== b) below[a]?.push(b);
+  }
+  return inOrder(below).length === label.length;
 }
 
 /** What nothing else makes small: all that is equally far from the start, or nearly so, is one stack. */
@@ -185,31 +258,38 @@ function columns(graph: Foldable): Folded {
   const depth = depths(graph.downstream);
   const deepest = depth.reduce((most, each) => Math.max(most, each), 0) + 1;
   const width = Math.ceil(deepest / MOST_COLUMNS);
-  const stacks: number[][] = [];
+  const stacks = new Map<number, number[]>();
   depth.forEach((each, node) => {
-    const column = Math.floor(each / width);
-    const stack = stacks[column] ?? [];
-    stack.push(node);
-    stacks[column] = stack;
+    push(stacks, Math.floor(each / width), node);
   });
   return join(
     graph,
-    stacks.map((nodes) => ({ kind: nodes.length === 1 ? ("node" as const) : ("column" as const), nodes })),
+    [...stacks.values()].map((nodes) => ({
+      kind: nodes.length === 1 ? ("node" as const) : ("column" as const),
+      nodes,
+    })),
   );
+}
+
+/** The nodes such that each comes after all that lead to it; those of a circle, and what follows one, are missing. */
+function inOrder(downstream: readonly (readonly number[])[]): number[] {
+  const waiting = downstream.map(() => 0);
+  for (const below of downstream) for (const node of below) waiting[node] = (waiting[node] ?? 0) + 1;
+  const order = waiting.flatMap((count, node) => (count === 0 ? [node] : []));
+  for (let at = 0; at < order.length; at += 1) {
+    for (const each of downstream[order[at] ?? 0] ?? []) {
+      waiting[each] = (waiting[each] ?? 0) - 1;
+      if (waiting[each] === 0) order.push(each);
+    }
+  }
+  return order;
 }
 
 /** How many steps lie before each node, along the longest way. */
 export function depths(downstream: readonly (readonly number[])[]): number[] {
-  const waiting = downstream.map(() => 0);
-  for (const below of downstream) for (const node of below) waiting[node] = (waiting[node] ?? 0) + 1;
   const depth = downstream.map(() => 0);
-  const ready = waiting.flatMap((count, node) => (count === 0 ? [node] : []));
-  for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
-    for (const each of downstream[node] ?? []) {
-      depth[each] = Math.max(depth[each] ?? 0, (depth[node] ?? 0) + 1);
-      waiting[each] = (waiting[each] ?? 0) - 1;
-      if (waiting[each] === 0) ready.push(each);
-    }
+  for (const node of inOrder(downstream)) {
+    for (const each of downstream[node] ?? []) depth[each] = Math.max(depth[each] ?? 0, (depth[node] ?? 0) + 1);
   }
   return depth;
 }
@@ -220,7 +300,7 @@ export function nameOf(unit: Unit, names: readonly string[]): string {
   const last = names[unit.nodes.at(-1) ?? 0] ?? "";
   if (unit.kind === "node") return first;
   if (unit.kind === "chain") return `${first} → ${last}`;
-  const common = prefix(unit.nodes.map((node) => names[node] ?? "")).replace(/[\s._\-/:0-9[(]+$/u, "");
+  const common = prefix(unit.nodes.map((node) => names[node] ?? "")).replace(TAIL, "");
   if (common.length >= 3) return `${common}…`;
   return `${first}, …`;
 }

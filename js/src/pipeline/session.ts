@@ -237,8 +237,7 @@ export class PipelineSession extends ViewSession {
     this.repaint();
     const reply = await this.link.request({ verb: "run", do: plan.whole });
     this.asking = null;
-    const body = reply.body as { again: number | null; run: RunStanding } | undefined;
-    if (body) this.standing = body.run;
+    const body = reply.body as { again: number | null } | undefined;
     this.say(reply.error === null ? toldOf(body?.again ?? null) : { text: reply.error, bad: true });
   }
 

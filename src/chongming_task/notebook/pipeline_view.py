@@ -95,7 +95,8 @@ class PipelineView(View):
         if self._run is None:
             raise ConfigurationError("another process leads this run; steer its nodes")
         again = _VERBS[request.verb](self._run, self._actor)
-        return {"again": None if isinstance(again, bool) else len(again), "run": self._standing()._asdict()}
+        # How the run stands now is told with its rows, in their order: here it would be old news when it arrives.
+        return {"again": None if isinstance(again, bool) else len(again)}
 
     def close(self) -> None:
         """Takes the view out of the notebook and stops sending to it."""
