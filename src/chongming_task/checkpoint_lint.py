@@ -1,6 +1,6 @@
 """Finds loops in tasks that never reach a checkpoint: such a task can be neither paused nor stopped.
 
-It reads source and runs none of it. The command line has it as ``chongming-task lint``, a task as ``@task(strict=True)``.
+It reads source and runs none of it. Also as ``chongming-task lint`` and ``@task(strict=True)``.
 
 Example:
     >>> from chongming_task.checkpoint_lint import format_findings, lint_source

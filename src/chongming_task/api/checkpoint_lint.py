@@ -51,11 +51,24 @@ _QUICK_METHODS = frozenset(
 
 
 class CheckpointWarning(UserWarning):
-    """A task with ``strict=True`` has a loop that never reaches a checkpoint."""
+    """A task with ``strict=True`` has a loop that never reaches a checkpoint.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", CheckpointWarning)  # a strict task that cannot be stopped is a mistake here
+    """
 
 
 class Finding(NamedTuple):
-    """One loop that never reaches a checkpoint."""
+    """One loop that never reaches a checkpoint.
+
+    Example:
+        >>> def load(ctx, urls):
+        ...     for url in urls:
+        ...         fetch(url)
+        >>> [(finding.line, finding.function) for finding in lint_function(load)]
+        [(2, 'load')]
+    """
 
     path: str
     line: int
@@ -101,6 +114,13 @@ def lint_function(function: Callable[..., Any]) -> list[Finding]:
     Args:
         function: A task or a plain function. One whose source cannot be had, or has changed since it was read, has no
             findings.
+
+    Example:
+        >>> def load(ctx, urls):
+        ...     for url in ctx.track(urls):
+        ...         print(url)
+        >>> lint_function(load)
+        []
     """
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
@@ -124,7 +144,15 @@ def warn_of_loops(function: Callable[..., Any]) -> None:
 
 
 def format_findings(findings: Iterable[Finding]) -> str:
-    """Findings as text, a line each, as compilers write them: ``path:line: message``."""
+    """Findings as text, a line each, as compilers write them: ``path:line: message``.
+
+    Args:
+        findings: What was found.
+
+    Example:
+        >>> format_findings([])
+        ''
+    """
     return "\n".join(f"{each.path}:{each.line}: {each.message}" for each in findings)
 
 

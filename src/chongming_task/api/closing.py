@@ -17,7 +17,16 @@ __all__ = ["CloseReport", "close_all"]
 
 
 class CloseReport(NamedTuple):
-    """What became of the records that had not ended when the controller was closed, by id."""
+    """What became of the records that had not ended when the controller was closed, by id.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> controller = Controller()
+        >>> handle = controller.submit(lambda ctx: ctx.sleep(60))
+        >>> _ = handle.wait_for("running", timeout=10)
+        >>> controller.close().stopped == (handle.id,)
+        True
+    """
 
     stopped: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()  # their threads may still run

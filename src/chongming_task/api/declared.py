@@ -37,6 +37,13 @@ class Node:
     Attributes:
         name: What it is called in its pipeline.
         pipeline: The pipeline.
+
+    Example:
+        >>> from chongming_task import Pipeline
+        >>> pipeline = Pipeline("sums")
+        >>> numbers = pipeline.add(range, 4, name="numbers")
+        >>> pipeline.add(sum, numbers)
+        <node 'sum' of 'sums'>
     """
 
     __slots__ = ("name", "pipeline")

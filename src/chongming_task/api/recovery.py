@@ -26,7 +26,14 @@ OnOrphan = Literal["mark", "requeue"]
 
 
 class ReconcileReport(NamedTuple):
-    """What a reconciliation found, by id. Every record that had not ended is in exactly one of them."""
+    """What a reconciliation found, by id. Every record that had not ended is in exactly one of them.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     controller.reconcile()
+        ReconcileReport(lost=(), cancelled=(), requeued=(), adopted=(), untouched=())
+    """
 
     lost: tuple[str, ...] = ()  # they held a worker when their process died: what they did is unknown
     cancelled: tuple[str, ...] = ()  # they never ran, and cannot run here

@@ -13,7 +13,18 @@ __all__ = ["RunSummary", "summary_of"]
 
 
 class RunSummary(NamedTuple):
-    """How a run stands, in a few words."""
+    """How a run stands, in a few words.
+
+    Example:
+        >>> from chongming_task import Controller, Pipeline
+        >>> pipeline = Pipeline("numbers")
+        >>> _ = pipeline.add(abs, pipeline.add(int, "ten"))
+        >>> with Controller() as controller:
+        ...     run = pipeline.submit(controller)
+        ...     _ = run.wait(timeout=10)
+        ...     print(run.summary().first_failure)
+        ('int', 'abs')
+    """
 
     status: PipelineRunStatus
     counts: Mapping[TaskStatus, int]  # of nodes and tasks of maps; statuses without any are left out

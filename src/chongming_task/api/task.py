@@ -38,7 +38,12 @@ _RESULTS: dict[str, ResultPolicy | None] = {"json": None, "memory": MemoryResult
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """A function and the defaults of its submissions."""
+    """A function and the defaults of its submissions.
+
+    Example:
+        >>> task(tags={"io"})(len).spec.name
+        'len'
+    """
 
     name: str
     function: Callable[..., Any]
@@ -53,6 +58,10 @@ class TaskSpec:
 
     def policy_with(self, retry: RetryPolicy | None, timeout: Timeout | None) -> TaskPolicy:
         """The task's policies, but for those given.
+
+        Args:
+            retry: Instead of its own; None: its own.
+            timeout: The same of its limits, which are in seconds.
 
         Raises:
             ConfigurationError: For a value of the wrong class.
@@ -70,6 +79,16 @@ class TaskFunction(Generic[P, R]):
 
     Attributes:
         spec: The function and its defaults.
+
+    Args:
+        function: What it wraps.
+
+    Example:
+        >>> @task
+        ... def double(number: int) -> int:
+        ...     return 2 * number
+        >>> double(4), double.spec.name
+        (8, 'double')
     """
 
     def __init__(self, function: Callable[..., R], spec: TaskSpec) -> None:

@@ -12,7 +12,13 @@ __all__ = ["RETRIED_KINDS", "TIMEOUT_KINDS", "Failure", "FailureKind", "describe
 
 
 class FailureKind(StrEnum):
-    """What sort of end it was; it decides whether a retry makes sense."""
+    """What sort of end it was; it decides whether a retry makes sense.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> run_task(int, "ten").failure.kind is FailureKind.EXCEPTION
+        True
+    """
 
     EXCEPTION = "exception"  # the task raised
     NONZERO_EXIT = "nonzero_exit"  # its process died or exited with a code
@@ -33,7 +39,14 @@ RETRIED_KINDS = TIMEOUT_KINDS | {FailureKind.EXCEPTION, FailureKind.NONZERO_EXIT
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How an attempt went wrong."""
+    """How an attempt went wrong.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> failure = run_task(int, "ten").failure
+        >>> failure.exception_type, failure.retryable
+        ('builtins.ValueError', True)
+    """
 
     kind: FailureKind
     message: str = ""

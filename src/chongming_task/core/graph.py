@@ -20,7 +20,16 @@ BAD = BROKEN | {S.STOPPED, S.CANCELLED}
 
 
 class JoinMode(StrEnum):
-    """What a node asks of its upstream nodes."""
+    """What a node asks of its upstream nodes.
+
+    Example:
+        >>> from chongming_task import Controller, Pipeline
+        >>> pipeline = Pipeline("either")
+        >>> first, second = pipeline.add(int, "ten", name="first"), pipeline.add(int, "10", name="second")
+        >>> _ = pipeline.add(max, [0], deps=[first, second], name="report", join=JoinMode.ALL_DONE)
+        >>> pipeline["report"]
+        <node 'report' of 'either'>
+    """
 
     ALL_SUCCEEDED = "all_succeeded"
     NONE_FAILED = "none_failed"  # skipped ones are all right, as long as one has succeeded

@@ -58,16 +58,37 @@ class Backoff(Protocol):
 
 
 class NoBackoff(NamedTuple):
-    """Try again at once."""
+    """Try again at once.
+
+    Example:
+        >>> NoBackoff().delay(3, 0.9)
+        0.0
+    """
 
     def delay(self, failed: int, chance: float) -> float:
-        """Always 0."""
+        """Always 0.
+
+        Args:
+            failed: Does not matter.
+            chance: Does not matter.
+        """
         return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class FixedBackoff:
-    """Wait the same time before every attempt."""
+    """Wait the same time before every attempt.
+
+    Args:
+        seconds: How long, 0 or more.
+
+    Raises:
+        ConfigurationError: For what is no number, or negative.
+
+    Example:
+        >>> FixedBackoff(0.5).delay(3, 0.9)
+        0.5
+    """
 
     seconds: float = 1.0
 
@@ -75,7 +96,12 @@ class FixedBackoff:
         _number("FixedBackoff", "seconds", self.seconds)
 
     def delay(self, failed: int, chance: float) -> float:
-        """``seconds``, whatever came before."""
+        """``seconds``, whatever came before.
+
+        Args:
+            failed: Does not matter.
+            chance: Does not matter.
+        """
         return self.seconds
 
 
@@ -108,7 +134,12 @@ class ExponentialBackoff:
             raise ConfigurationError(f'ExponentialBackoff: jitter must be "full" or "none", got {self.jitter!r}')
 
     def delay(self, failed: int, chance: float) -> float:
-        """``min(max, base * factor ** (failed - 1))``, times ``chance`` with full jitter."""
+        """``min(max, base * factor ** (failed - 1))``, times ``chance`` with full jitter.
+
+        Args:
+            failed: How many attempts have failed so far, 1 or more.
+            chance: A random number in [0, 1).
+        """
         try:
             seconds = min(self.max, self.base * self.factor ** (failed - 1))
         except OverflowError:
@@ -175,7 +206,11 @@ class RetryPolicy:
             raise ConfigurationError(f"RetryPolicy: backoff must have a delay(failed, chance) method: {self.backoff!r}")
 
     def answers(self, error: BaseException) -> bool:
-        """Whether ``error`` is worth another attempt, as far as its class goes."""
+        """Whether ``error`` is worth another attempt, as far as its class goes.
+
+        Args:
+            error: What the task raised.
+        """
         give_up, retry = self.give_up_on, self.retry_on
         return isinstance(error, retry) and not isinstance(error, give_up)
 
@@ -259,6 +294,10 @@ class ConcurrencyPolicy:
 
     Raises:
         ConfigurationError: For a limit below 1 or a priority that is not a whole number.
+
+    Example:
+        >>> ConcurrencyPolicy(max_parallel=16, limits={"db": 4}).limits["db"]
+        4
     """
 
     max_parallel: int | None = 32
@@ -302,7 +341,11 @@ class BucketPolicy:
             )
 
     def bucket_for(self, key: str) -> int:
-        """The bucket of ``key``, 0 to ``num_buckets - 1``."""
+        """The bucket of ``key``, 0 to ``num_buckets - 1``.
+
+        Args:
+            key: The business key, such as a tenant.
+        """
         import hashlib  # loads a crypto library, which nobody pays for who has no buckets
 
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -310,6 +353,9 @@ class BucketPolicy:
 
     def checked(self, buckets: Iterable[int]) -> frozenset[int]:
         """``buckets`` as a set, each of them known to exist.
+
+        Args:
+            buckets: Their numbers.
 
         Raises:
             ConfigurationError: When one is outside ``range(num_buckets)``.
@@ -325,13 +371,22 @@ class BucketPolicy:
 
 
 class TaskPolicy(NamedTuple):
-    """The two policies the rules need of a record."""
+    """The two policies the rules need of a record.
+
+    Example:
+        >>> TaskPolicy(RetryPolicy(max_attempts=3), Timeout(per_attempt=60)).limit(FailureKind.TIMEOUT_ATTEMPT)
+        60
+    """
 
     retry: RetryPolicy = RetryPolicy()
     timeout: Timeout = Timeout()
 
     def limit(self, kind: FailureKind) -> float | None:
-        """Seconds allowed by the timeout of that kind; None for no limit."""
+        """Seconds allowed by the timeout of that kind; None for no limit.
+
+        Args:
+            kind: One of the TIMEOUT kinds.
+        """
         return {
             FailureKind.TIMEOUT_START: self.timeout.start,
             FailureKind.TIMEOUT_ATTEMPT: self.timeout.per_attempt,

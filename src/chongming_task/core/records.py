@@ -32,7 +32,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a running task has come, in its own unit."""
+    """How far a running task has come, in its own unit.
+
+    Example:
+        >>> Progress(done=3, total=12, unit="rows").fraction
+        0.25
+    """
 
     done: float | None = None
     total: float | None = None
@@ -48,7 +53,11 @@ class Progress:
         return min(max(self.done / self.total, 0.0), 1.0)
 
     def says_the_same(self, other: Progress | None) -> bool:
-        """Whether ``other`` differs in nothing but the time."""
+        """Whether ``other`` differs in nothing but the time.
+
+        Args:
+            other: What was said before.
+        """
         return other is not None and (self.done, self.total, self.unit, self.message) == (
             other.done,
             other.total,
@@ -58,7 +67,16 @@ class Progress:
 
 
 class AttemptRecord(NamedTuple):
-    """One try of a task."""
+    """One try of a task.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(int, "ten")
+        ...     _ = handle.wait(timeout=10)
+        ...     print([(attempt.attempt, attempt.status.value) for attempt in handle.attempts])
+        [(1, 'failed')]
+    """
 
     task_id: str
     attempt: int  # 1 for the first; a reset starts over
@@ -75,7 +93,16 @@ class AttemptRecord(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """One audited change of status."""
+    """One audited change of status.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     print([(step.version, step.to_status.value, step.trigger) for step in handle.transitions][-1])
+        (4, 'succeeded', 'worker:returned')
+    """
 
     task_id: str
     version: int  # the record's status_version after it; gapless from 1
@@ -127,7 +154,16 @@ class OwnerLease(NamedTuple):
 
 
 class OutputLine(NamedTuple):
-    """One line that a task wrote or logged."""
+    """One line that a task wrote or logged.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller(echo=False) as controller:
+        ...     handle = controller.submit(print, "hello")
+        ...     _ = handle.wait(timeout=10)
+        ...     print([(line.seq, line.stream, line.text) for line in handle.output()])
+        [(1, 'stdout', 'hello')]
+    """
 
     task_id: str
     attempt: int
@@ -139,7 +175,17 @@ class OutputLine(NamedTuple):
 
 
 class TaskSnapshot(NamedTuple):
-    """One task as it stands. The dimensions are orthogonal: status, attempts, progress, health, result."""
+    """One task as it stands. The dimensions are orthogonal: status, attempts, progress, health, result.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     task = handle.snapshot
+        >>> task.name, task.status.value, task.attempt, task.outcome
+        ('pow', 'succeeded', 1, 1024)
+    """
 
     # identity: set at submission, never changed
     task_id: str

@@ -18,7 +18,12 @@ S = TaskStatus
 
 
 class PipelineRunStatus(StrEnum):
-    """Where a run is. Never stored: it follows from the nodes."""
+    """Where a run is. Never stored: it follows from the nodes.
+
+    Example:
+        >>> PipelineRunStatus.FAILED.is_terminal, PipelineRunStatus.PAUSED.is_terminal
+        (True, False)
+    """
 
     PENDING = "pending"  # nothing has started
     RUNNING = "running"
@@ -53,6 +58,9 @@ class AggregationPolicy:
             succeeds, once the rest has ended too, when enough of its last nodes do.
         needed: How many nodes that nobody waits for must succeed, for a quorum.
 
+    Raises:
+        ConfigurationError: For another name, or a quorum of fewer than one.
+
     Example:
         >>> AggregationPolicy.quorum(2).needed
         2
@@ -79,6 +87,9 @@ class AggregationPolicy:
     @classmethod
     def quorum(cls, needed: int) -> AggregationPolicy:
         """The run succeeds when ``needed`` of the nodes that nobody waits for do.
+
+        Args:
+            needed: How many nodes that nobody waits for must succeed, 1 or more.
 
         Raises:
             ConfigurationError: For a number below 1.

@@ -33,7 +33,14 @@ __all__ = [
 
 
 class TaskStatus(StrEnum):
-    """Where a record is in its life. Retries, progress and health are separate dimensions of the snapshot."""
+    """Where a record is in its life. Retries, progress and health are separate dimensions of the snapshot.
+
+    Example:
+        >>> TaskStatus("running") is TaskStatus.RUNNING, TaskStatus.RUNNING == "running"
+        (True, True)
+        >>> [status.value for status in TaskStatus if status in TERMINAL]
+        ['succeeded', 'failed', 'stopped', 'cancelled', 'skipped', 'lost']
+    """
 
     PENDING = "pending"  # created, not started
     BLOCKED = "blocked"  # waits for upstream records
@@ -57,7 +64,12 @@ class TaskStatus(StrEnum):
 
 
 class RequestedAction(StrEnum):
-    """What somebody wants the record to become, while it is on the way."""
+    """What somebody wants the record to become, while it is on the way.
+
+    Example:
+        >>> [action.value for action in RequestedAction]
+        ['stop', 'cancel', 'pause']
+    """
 
     STOP = "stop"
     CANCEL = "cancel"
@@ -65,7 +77,16 @@ class RequestedAction(StrEnum):
 
 
 class Verb(StrEnum):
-    """What a caller can ask of a record."""
+    """What a caller can ask of a record.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     print([verb.value for verb in Verb if handle.can(verb)[0]])
+        ['reset']
+    """
 
     START = "start"
     STOP = "stop"

@@ -23,18 +23,47 @@ class MetricsSink(Protocol):
 
     Names carry their unit, as ``chongming_queue_wait_seconds`` does. A name always comes with the same tags, and those
     have few different values.
+
+    Example:
+        >>> class Printed:
+        ...     def incr(self, name, value=1, tags=NO_TAGS):
+        ...         print(name, value, dict(tags))
+        ...     def observe(self, name, value, tags=NO_TAGS):
+        ...         pass
+        ...     def gauge(self, name, value, tags=NO_TAGS):
+        ...         pass
+        >>> Printed().incr("chongming_retries_total", tags={"task": "load"})
+        chongming_retries_total 1 {'task': 'load'}
     """
 
     def incr(self, name: str, value: float = 1, tags: Tags = NO_TAGS) -> None:
-        """Add to what only ever grows."""
+        """Add to what only ever grows.
+
+        Args:
+            name: Such as ``chongming_retries_total``.
+            value: How much, more than 0.
+            tags: What it is about, such as the task.
+        """
         ...
 
     def observe(self, name: str, value: float, tags: Tags = NO_TAGS) -> None:
-        """Take one value of a distribution, such as a duration in seconds."""
+        """Take one value of a distribution, such as a duration in seconds.
+
+        Args:
+            name: Such as ``chongming_retries_total``.
+            value: The value; durations in seconds.
+            tags: What it is about, such as the task.
+        """
         ...
 
     def gauge(self, name: str, value: float, tags: Tags = NO_TAGS) -> None:
-        """Set what goes up and down."""
+        """Set what goes up and down.
+
+        Args:
+            name: Such as ``chongming_retries_total``.
+            value: What it is now.
+            tags: What it is about, such as the task.
+        """
         ...
 
 
@@ -65,7 +94,15 @@ class Span(Protocol):
 
 
 class Tracer(Protocol):
-    """Starts spans. Called where the work is submitted and where it is done; must be quick."""
+    """Starts spans. Called where the work is submitted and where it is done; must be quick.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> from chongming_task.observability.opentelemetry import OpenTelemetryTracer
+        >>> with Controller(tracer=OpenTelemetryTracer()) as controller:
+        ...     controller.submit(pow, 2, 10).result(timeout=10)
+        1024
+    """
 
     def current(self) -> Any:
         """What is current in this thread, to be a parent later; None when nothing is."""

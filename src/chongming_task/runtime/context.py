@@ -381,6 +381,13 @@ def current_context() -> TaskContext:
 
     Raises:
         ConfigurationError: Outside a task.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> def deep():
+        ...     return current_context().attempt
+        >>> run_task(deep).result()
+        1
     """
     context = running_context.get()
     if context is None:

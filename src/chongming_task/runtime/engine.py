@@ -55,7 +55,18 @@ _logger = logging.getLogger("chongming_task.engine")
 
 
 class Answer(NamedTuple):
-    """What became of one verb on one record."""
+    """What became of one verb on one record.
+
+    Example:
+        >>> from queue import SimpleQueue
+        >>> from chongming_task import Controller
+        >>> answers = SimpleQueue()
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10, start=False)
+        ...     controller.ask("skip", [handle], actor="ann", done=answers.put)
+        ...     print([(answer.ok, answer.acted) for answer in answers.get(timeout=10)])
+        [(True, True)]
+    """
 
     task_id: str
     error: TaskError | None = None  # why it was refused

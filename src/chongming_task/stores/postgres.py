@@ -41,6 +41,12 @@ class PostgresTaskStore(SqlRecords, SqlCoordination):
     Example::
 
         Controller(store=PostgresTaskStore("postgresql://me@db.example/work", schema="nightly"))
+
+    Example:
+        >>> import os
+        >>> from chongming_task import Controller
+        >>> def controller_of(schema):
+        ...     return Controller(PostgresTaskStore(os.environ["TASKS_DSN"], schema=schema))
     """
 
     def __init__(

@@ -22,6 +22,12 @@ class InlineExecutor:
 
     Args:
         monotonic: The engine's monotonic clock.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller(executor="inline") as controller:
+        ...     controller.submit(pow, 2, 10).status.value  # submit has come back when it is over
+        'succeeded'
     """
 
     name = "inline"

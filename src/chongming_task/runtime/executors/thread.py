@@ -34,6 +34,12 @@ class ThreadExecutor:
 
     Args:
         monotonic: The engine's monotonic clock.
+
+    Example:
+        >>> from chongming_task import Controller, ThreadExecutor
+        >>> with Controller(executor=ThreadExecutor()) as controller:
+        ...     controller.submit(pow, 2, 10).result(timeout=10)
+        1024
     """
 
     name = "thread"
