@@ -212,6 +212,9 @@ def test_keys_walk_open_and_give_back(show, page):
     ]:  # fmt: skip
         page.keyboard.press(key)
         heard.get_by_text(re.compile("^" + name)).wait_for(state="attached")
+    assert timeline.text("cmt-tip").locator("b").inner_text() == "b"
+    page.keyboard.press("Escape")
+    timeline.text("cmt-tip").wait_for(state="detached")
     for key in "+++-":
         page.keyboard.press(key)
     page.locator("[data-mode=free]").wait_for()

@@ -271,3 +271,22 @@ def test_a_run_has_a_timeline_of_its_own_tasks(controller):
     (block,) = view.saved["blocks"]
     assert (view.saved["title"], block["cols"]["name"]) == ("nightly", ["count"])
     view.close()
+
+
+def test_tasks_of_another_process_have_one_too(tmp_path, monkeypatch):
+    """By the store alone."""
+    with Controller(store=tmp_path / "runs.db") as controller:
+        handle = controller.submit(third_time)
+        handle.wait(timeout=10)
+        with Controller.attach(tmp_path / "runs.db") as attached:
+            view = attached.timeline()
+            wire = Wire(view, monkeypatch)
+            wire.say({"id": "v-0", "verb": "hello"})
+            wire.wait_for(lambda message: message["kind"] == "reset")
+            wire.say({"id": "v-1", "verb": "past", "ids": [handle.id]})
+            assert [each[3] for each in wire.answer("v-1")["body"][handle.id]["attempts"]] == [
+                "failed",
+                "failed",
+                "succeeded",
+            ]
+            view.close()

@@ -34,10 +34,13 @@ export function Plot({ session, name }: { session: TimelineSession; name: string
     if (own === null) return;
     if (session.focusWanted) scroller.current?.focus({ preventScroll: true });
     const lane = bar === null ? undefined : chart.lanes.laneOf(bar);
-    if (session.revealWanted && lane !== undefined) own.reveal(lane);
+    const walked = session.revealWanted && lane !== undefined;
     session.focusWanted = session.revealWanted = false;
     own.readColors();
     own.paint();
+    if (!walked) return;
+    own.reveal(lane);
+    session.point(own.atBar());
   });
   const shown = Math.min(Math.max(lanes, LANES_AT_LEAST), LANES_IN_SIGHT) + (lanes > LANES_IN_SIGHT ? 0.5 : 0);
   const height = AXIS_HEIGHT + shown * LANE_HEIGHT + 4;
@@ -61,7 +64,10 @@ export function Plot({ session, name }: { session: TimelineSession; name: string
         )}
         style={{ height: `${height}px` }}
         onFocus={() => stage.current?.request()}
-        onBlur={() => stage.current?.request()}
+        onBlur={() => {
+          session.point(null);
+          stage.current?.request();
+        }}
       >
         <canvas ref={canvas} class="cmt-canvas" style={{ height: `${height}px`, marginBottom: `-${height}px` }} />
         <div style={{ height: `${AXIS_HEIGHT + lanes * LANE_HEIGHT + 4}px` }} />

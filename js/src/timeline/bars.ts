@@ -64,7 +64,16 @@ export function barsOf(table: TaskTable, row: number, past: Past | undefined, be
 }
 
 function closed(row: number, attempt: number, start: number, end: number, status: Status): Bar {
-  return { row, attempt, start, end, status, ending: status === "lost" ? "lost" : "known", paused: [] };
+  // A clock that was set back makes no bar that runs backwards.
+  return {
+    row,
+    attempt,
+    start,
+    end: Math.max(end, start),
+    status,
+    ending: status === "lost" ? "lost" : "known",
+    paused: [],
+  };
 }
 
 /** The attempt that is under way or was the last, where nothing tells of its end but the row. */
@@ -74,7 +83,7 @@ function lastBar(table: TaskTable, row: number, attempt: number, past: Past | un
   const ended = table.columns.ended[row] ?? null;
   if (started !== null && isCertain(table, row)) {
     if (isLive(table, row)) return open(row, attempt, started, status);
-    if (ended !== null) return closed(row, attempt, started, Math.max(ended, started), status);
+    if (ended !== null) return closed(row, attempt, started, ended, status);
     return { ...closed(row, attempt, started, table.now(), status), ending: "lost" as const };
   }
   const [, start] = past?.attempts.find(([number, , end]) => number === attempt && end === null) ?? [];

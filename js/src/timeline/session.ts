@@ -17,10 +17,11 @@ import type { Piece } from "./pieces.ts";
 import { Viewport } from "./viewport.ts";
 import { isWalk, stepFrom } from "./walk.ts";
 
-/** What the pointer is on, and where. */
+/** What the pointer or the keyboard is on, and where. */
 export interface Pointed {
   piece: Piece;
-  /** In the window's pixels: the piece's lane, and the pointer. */
+  byKeyboard: boolean;
+  /** In the window's pixels: the pointer, or where the bar begins; and the edges of the lane. */
   x: number;
   top: number;
   bottom: number;
@@ -180,11 +181,19 @@ export class TimelineSession extends ViewSession {
       return true;
     }
     if (!target.matches(".cmt-plot")) return false;
+    if (key === "Escape") return this.takesBack();
     if (key === "+" || key === "=") this.zoom(1, this.middle());
     else if (key === "-") this.zoom(-1, this.middle());
     else if (key === "0") this.fit();
     else if (key === "Enter" && this.bar !== null) this.drawer.toggle(this.bar.row);
     else if (isWalk(key)) this.walk(key);
+    else return false;
+    return true;
+  }
+
+  private takesBack(): boolean {
+    if (this.pointed !== null) this.point(null);
+    else if (this.drawer.row !== null) this.drawer.close();
     else return false;
     return true;
   }

@@ -4,7 +4,7 @@ import { AXIS_HEIGHT, LANE_HEIGHT } from "./measures.ts";
 import { isReducedMotion } from "./motion.ts";
 import { type Drawn, paint } from "./painter.ts";
 import { type Palette, readPalette } from "./palette.ts";
-import { pieceAt } from "./pieces.ts";
+import { pieceAt, toneOf } from "./pieces.ts";
 import type { Pointed, TimelineSession } from "./session.ts";
 
 /** While the present moves, pictures follow each other at least so far apart. */
@@ -28,7 +28,8 @@ export class Stage {
     const observer = new ResizeObserver(() => this.request());
     observer.observe(scroller);
     const scrolled = () => {
-      session.point(null);
+      // What the keyboard is on is told where it has come to; the pointer is on something else now.
+      session.point(session.pointed?.byKeyboard ? this.atBar() : null);
       this.request();
     };
     scroller.addEventListener("scroll", scrolled, { signal, passive: true });
@@ -113,11 +114,21 @@ export class Stage {
     const number = Math.floor((inside - AXIS_HEIGHT + this.scroller.scrollTop) / LANE_HEIGHT);
     const piece = pieceAt(this.drawn.get(number) ?? [], clientX - box.left);
     if (piece === null) return null;
-    return { piece, x: clientX, ...this.edges(number) };
+    return { piece, byKeyboard: false, x: clientX, ...this.edges(number) };
+  }
+
+  /** The bar that has the keyboard, as if it was pointed at. */
+  atBar(): Pointed | null {
+    const { bar, chart, viewport } = this.session;
+    const lane = bar === null ? undefined : chart.lanes.laneOf(bar);
+    if (bar === null || lane === undefined) return null;
+    const piece = { x: viewport.x(bar.start), width: 1, bars: [bar], tone: toneOf(bar), faint: false };
+    const x = this.scroller.getBoundingClientRect().left + Math.max(piece.x, 0);
+    return { piece, byKeyboard: true, x, ...this.edges(lane) };
   }
 
   /** Upper and lower edge of a lane in the window. */
-  edges(lane: number): { top: number; bottom: number } {
+  private edges(lane: number): { top: number; bottom: number } {
     const top = this.scroller.getBoundingClientRect().top + AXIS_HEIGHT + lane * LANE_HEIGHT - this.scroller.scrollTop;
     return { top, bottom: top + LANE_HEIGHT };
   }
