@@ -1,4 +1,4 @@
-"""A file that is taken away or replaced under an open store: everybody who has it open is told once, and goes on there."""
+"""A file that is taken away or replaced under an open store: whoever has it open is told once, and goes on there."""
 
 from __future__ import annotations
 
