@@ -138,7 +138,11 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
         return await super().__anext__()
 
     def update(self, n: float | None = 1) -> bool | None:
-        """Count ``n`` more steps; in a task also a checkpoint."""
+        """Count ``n`` more steps; in a task also a checkpoint.
+
+        Args:
+            n: How many more are done.
+        """
         drawn = super().update(n)
         if self._task is not None:
             if self.disable:  # then tqdm does not count
@@ -148,12 +152,21 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
         return drawn
 
     def reset(self, total: float | None = None) -> None:
-        """Begin anew."""
+        """Begin anew.
+
+        Args:
+            total: How many there are now; None: as before.
+        """
         super().reset(total)
         self._report(self.n)
 
     def set_description(self, desc: str | None = None, refresh: bool | None = True) -> None:
-        """Say what is going on."""
+        """Say what is going on.
+
+        Args:
+            desc: The text before the bar.
+            refresh: Whether to draw it now.
+        """
         super().set_description(desc, refresh)
         self._say()
 
@@ -165,7 +178,13 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
     def set_postfix(
         self, ordered_dict: Mapping[str, object] | None = None, refresh: bool | None = True, **values: object
     ) -> None:
-        """Say how it stands."""
+        """Say how it stands.
+
+        Args:
+            ordered_dict: Names and values.
+            refresh: Whether to draw it now.
+            values: The same by keyword.
+        """
         super().set_postfix(ordered_dict, refresh, **values)
         self._say()
 
@@ -213,5 +232,15 @@ class tqdm(_Bar[T]):  # noqa: N801 - it takes the place of tqdm's own
 
 
 def trange(*args: int, **options: Any) -> tqdm[int]:
-    """``tqdm(range(*args), **options)``."""
+    """``tqdm(range(*args), **options)``.
+
+    Args:
+        args: As for ``range``.
+        options: As for :class:`tqdm`.
+
+    Example:
+        >>> from chongming_task import run_task
+        >>> run_task(lambda: sum(trange(4, disable=True))).result()
+        6
+    """
     return tqdm(range(*args), **options)

@@ -105,6 +105,16 @@ class Attached(Verbs, Reading):
         name: What its panel is headed with.
         ours: Whether the store is closed with it.
         clock: Time.
+
+    Example:
+        >>> import tempfile
+        >>> from chongming_task import Controller
+        >>> with tempfile.TemporaryDirectory() as folder, Controller(f"{folder}/runs.db") as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     with Controller.attach(f"{folder}/runs.db") as operator:
+        ...         print(operator.get(handle.id).status, operator.can(handle.id, "reset"))
+        succeeded (True, None)
     """
 
     _link: StoreLink
@@ -146,7 +156,11 @@ class Attached(Verbs, Reading):
         return counts
 
     def waiting_for(self, task_id: str | TaskHandle[Any]) -> list[str]:
-        """Nothing: which limits a queued record waits for is known to its own controller only."""
+        """Nothing: which limits a queued record waits for is known to its own controller only.
+
+        Args:
+            task_id: The record: its id or its handle.
+        """
         id_of(task_id)
         return []
 
@@ -155,6 +169,9 @@ class Attached(Verbs, Reading):
 
         A store that is away is waited for; once it is back, every record is told. How one stands that had begun before
         is followed once it was listed.
+
+        Args:
+            callback: Takes the records as they stand now.
 
         Returns:
             The function that ends it.

@@ -104,6 +104,12 @@ class Listening:
 
         It can be opened before there is a loop. The arguments are those of :meth:`watch`.
 
+        Args:
+            task_id: Only of this record.
+            pipeline_run_id: Only of this run: its records, and the run itself.
+            tag: Only of records with this tag.
+            types: Only of these classes.
+
         Returns:
             The stream; ``close()`` ends it.
 
@@ -129,6 +135,9 @@ class Listening:
 
     def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None]) -> Callable[[], None]:
         """For views: called on the engine thread with every batch of changed records; must be quick and not raise.
+
+        Args:
+            callback: Takes the records as they stand now.
 
         Returns:
             The function that ends it.

@@ -111,15 +111,27 @@ class Pipeline:
         return name if isinstance(name, Node) else self._declared[name].node
 
     def knows(self, name: str) -> bool:
-        """Whether a record of a run can be called so: a node, or a task of a map."""
+        """Whether a record of a run can be called so: a node, or a task of a map.
+
+        Args:
+            name: Of a node, or such as ``"load[3]"``.
+        """
         return name in self._declared or self.is_map(name.rpartition("[")[0])
 
     def is_map(self, name: str) -> bool:
-        """Whether a node of that name is a map."""
+        """Whether a node of that name is a map.
+
+        Args:
+            name: A node's name.
+        """
         return name in self._declared and self._declared[name].fan is not None
 
     def target_of(self, name: str) -> Callable[..., Any] | str:
-        """What a record of a run is made of: a node, or a task of a map."""
+        """What a record of a run is made of: a node, or a task of a map.
+
+        Args:
+            name: Of a node, or of a task of a map.
+        """
         return self._declared[name if name in self._declared else name.rpartition("[")[0]].target
 
     # declare
@@ -331,6 +343,9 @@ class Pipeline:
 
     def to_mermaid(self, run: PipelineRun | None = None) -> str:
         """The graph as a Mermaid flowchart; with a run, coloured by its statuses.
+
+        Args:
+            run: A run of this pipeline, for the colours.
 
         Example:
             >>> from chongming_task import Pipeline

@@ -41,6 +41,16 @@ class PipelineRun(RunShowing):
     """One run of a pipeline, as it is now. Its status follows from its nodes; nothing is cached.
 
     Every node is a task of its own, see :meth:`handle`; the verbs here are those on all of them at once.
+
+    Example:
+        >>> from chongming_task import Controller, Pipeline
+        >>> pipeline = Pipeline("sums")
+        >>> _ = pipeline.add(sum, [1, 2], name="total")
+        >>> with Controller() as controller:
+        ...     run = pipeline.submit(controller)
+        ...     _ = run.wait(timeout=10)
+        ...     print(run.status, run.result("total"))
+        succeeded 3
     """
 
     def __init__(self, controller: Controller, run: LiveRun) -> None:
@@ -76,6 +86,9 @@ class PipelineRun(RunShowing):
     def handle(self, node: Node | str) -> TaskHandle[Any]:
         """The live handle of a node; of one task of a map as ``run.handle("load[3]")``.
 
+        Args:
+            node: The node or its name.
+
         Raises:
             ConfigurationError: When there is no such node.
         """
@@ -87,6 +100,9 @@ class PipelineRun(RunShowing):
 
     def tasks(self, node: Node | str) -> list[TaskHandle[Any]]:
         """The handles of the tasks of a map, in the order of its items; empty until its items are known.
+
+        Args:
+            node: The node or its name.
 
         Raises:
             ConfigurationError: When there is no such node, or it is no map.
@@ -240,7 +256,12 @@ class PipelineRun(RunShowing):
         return self.status is PipelineRunStatus.PAUSED
 
     def resume(self, *, reason: str | None = None, actor: str = "user") -> bool:
-        """Go on after a pause."""
+        """Go on after a pause.
+
+        Args:
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+        """
         self._ask(asked(Verb.RESUME, actor, reason))
         return True
 
@@ -264,7 +285,17 @@ class PipelineRun(RunShowing):
     def cancel(
         self, reason: str | None = None, *, timeout: float = 10.0, wait: bool = True, actor: str = "user"
     ) -> bool:
-        """Cancel every node that has not ended: like :meth:`stop`."""
+        """Cancel every node that has not ended: like :meth:`stop`.
+
+        Args:
+            reason: Why, for the audit trail.
+            timeout: Seconds of grace.
+            wait: False returns once it is asked.
+            actor: Who asks, for the audit trail.
+
+        Returns:
+            As :meth:`stop`.
+        """
         return self._end(asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
 
     def _end(self, verb: Asked, wait: bool) -> bool:
@@ -293,6 +324,10 @@ class PipelineRun(RunShowing):
 
         One whose lost worker still runs is left alone: two copies would run. In a run that is paused they wait for the
         end of the pause. For one node and what it has blocked: ``run["load"].retry(force=True)``.
+
+        Args:
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
 
         Returns:
             The names of the nodes that run again, or wait to.

@@ -51,6 +51,9 @@ class Queries(Reading):
         """The full limits a queued record waits for, such as ``["tag db (4/4)"]``; empty when it waits its turn.
 
         First of all what keeps the executor from taking anything, such as a Dask scheduler that is out of reach.
+
+        Args:
+            task_id: The record: its id or its handle.
         """
         found: list[str] = []
         wanted = id_of(task_id)

@@ -63,6 +63,9 @@ class Reading:
     def get(self, task_id: str | TaskHandle[Any]) -> TaskSnapshot:
         """The record as it stands.
 
+        Args:
+            task_id: The record: its id or its handle.
+
         Raises:
             UnknownTask: When there is none.
         """
@@ -93,7 +96,11 @@ class Reading:
         return self._found(query)
 
     def counts(self, *, pipeline_run_id: str | None = None) -> dict[TaskStatus, int]:
-        """How many records are in each status; every status is a key."""
+        """How many records are in each status; every status is a key.
+
+        Args:
+            pipeline_run_id: Only of this run.
+        """
         self._link.sync()
         return dict.fromkeys(TaskStatus, 0) | self._counted(pipeline_run_id)
 
@@ -104,12 +111,21 @@ class Reading:
         return dict(sorted(Counter(task.bucket for task in open_ones if task.bucket is not None).items()))
 
     def attempts(self, task_id: str | TaskHandle[Any]) -> list[AttemptRecord]:
-        """The tries of a record, first to last."""
+        """The tries of a record, first to last.
+
+        Args:
+            task_id: The record: its id or its handle.
+        """
         self._link.sync()
         return self._link.store.attempts(id_of(task_id))
 
     def transitions(self, task_id: str | TaskHandle[Any], *, since_version: int = 0) -> list[Transition]:
-        """The audit trail of a record after that version."""
+        """The audit trail of a record after that version.
+
+        Args:
+            task_id: The record: its id or its handle.
+            since_version: Only what came after this ``status_version``.
+        """
         self._link.sync()
         return self._link.store.transitions(id_of(task_id), since_version)
 
@@ -179,6 +195,9 @@ class Reading:
 
         ``outcome`` is None until the other has answered; then ``{"ok": True, "acted": ..., "status": ...}``, or
         ``{"ok": False, "error": ..., "message": ...}`` with what it was refused with.
+
+        Args:
+            task_id: The record: its id or its handle.
         """
         self._link.sync()
         return self._link.store.commands(id_of(task_id))

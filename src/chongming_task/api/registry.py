@@ -70,6 +70,9 @@ class TaskRegistry:
     def get(self, name: str) -> TaskSpec:
         """The task of that name.
 
+        Args:
+            name: The name it was registered under.
+
         Raises:
             UnknownTask: When there is none; names that look alike are suggested.
         """

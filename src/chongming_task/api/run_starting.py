@@ -61,6 +61,9 @@ class RunStarting:
     def pipeline_run(self, run_id: str) -> PipelineRun:
         """The live view of one run, for whoever has lost the variable.
 
+        Args:
+            run_id: The run's id.
+
         Raises:
             UnknownTask: When it is not in this controller's memory.
         """

@@ -42,7 +42,14 @@ class Submitting:
         return self.registry.register(target, name=name)
 
     def register_all(self, *targets: Callable[..., Any]) -> None:
-        """Accept several tasks, each under its own name."""
+        """Accept several tasks, each under its own name.
+
+        Args:
+            targets: ``@task`` functions or callables.
+
+        Raises:
+            ConfigurationError: As :meth:`TaskRegistry.register`.
+        """
         for target in targets:
             self.registry.register(target)
 
@@ -194,6 +201,9 @@ class Submitting:
 
     def handle(self, task_id: str) -> TaskHandle[Any]:
         """The live handle of a record of this controller.
+
+        Args:
+            task_id: The record's id.
 
         Raises:
             UnknownTask: When it is not in this controller's memory.

@@ -93,6 +93,9 @@ class Verbs:
     def start(self, task_id: str | TaskHandle[Any]) -> bool:
         """Start a pending record. Nothing to do when it has started.
 
+        Args:
+            task_id: The record: its id or its handle.
+
         Returns:
             True; False when another controller was asked, as with all verbs.
 
@@ -147,7 +150,21 @@ class Verbs:
         wait: bool = True,
         actor: str = "user",
     ) -> bool:
-        """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else."""
+        """Cancel a record: like :meth:`stop`, but it ends CANCELLED, as the consequence of something else.
+
+        Args:
+            task_id: The record: its id or its handle.
+            reason: Why, for the audit trail.
+            timeout: Seconds of grace.
+            wait: False returns once it is asked.
+            actor: Who asks, for the audit trail.
+
+        Returns:
+            As :meth:`stop`.
+
+        Raises:
+            InvalidTransition: When it has ended in another way.
+        """
         return self._end(id_of(task_id), asked(Verb.CANCEL, actor, reason, window=seconds_of("timeout", timeout)), wait)
 
     def _end(self, task_id: str, asked: Asked, wait: bool) -> bool:
@@ -205,6 +222,11 @@ class Verbs:
 
         On one that runs, is starting or is queued there is nothing to do.
 
+        Args:
+            task_id: The record: its id or its handle.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+
         Raises:
             InvalidTransition: When it is pending, blocked, waiting to retry, stopping or has ended.
         """
@@ -234,6 +256,11 @@ class Verbs:
 
     def skip(self, task_id: str | TaskHandle[Any], reason: str | None = None, *, actor: str = "user") -> bool:
         """Pass over a record that has not begun, or has failed.
+
+        Args:
+            task_id: The record: its id or its handle.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
 
         Raises:
             InvalidTransition: When it runs, or has ended in another way.
@@ -287,6 +314,11 @@ class Verbs:
 
     def can(self, task_id: str | TaskHandle[Any], verb: str, *, force: bool = False) -> tuple[bool, str | None]:
         """Whether a verb would be accepted, and if not, why; changes nothing.
+
+        Args:
+            task_id: The record: its id or its handle.
+            verb: Such as ``"pause"``.
+            force: See :meth:`retry`.
 
         Raises:
             ConfigurationError: For an unknown verb.

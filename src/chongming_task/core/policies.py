@@ -80,7 +80,7 @@ class FixedBackoff:
     """Wait the same time before every attempt.
 
     Args:
-        seconds: How long, 0 or more.
+        seconds: How many seconds, 0 or more.
 
     Raises:
         ConfigurationError: For what is no number, or negative.

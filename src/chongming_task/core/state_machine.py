@@ -69,14 +69,32 @@ class StateMachine:
         return made
 
     def ask(self, verb: Verb, *, force: bool = False, reason: str | None = None, actor: str = "user") -> Step:
-        """Apply a caller's verb. Raises what :meth:`apply` raises."""
+        """Apply a caller's verb. Raises what :meth:`apply` raises.
+
+        Args:
+            verb: What to do.
+            force: Retry past the last attempt, or beside a lost worker that still runs.
+            reason: Why, for the audit trail.
+            actor: Who asks, for the audit trail.
+        """
         return self.apply(Asked(verb, actor=actor, reason=reason, force=force))
 
     def force(self, to: TaskStatus, *, actor: str, reason: str) -> Step:
-        """Set a status by hand; both words go into the audit trail and must not be empty."""
+        """Set a status by hand; both words go into the audit trail and must not be empty.
+
+        Args:
+            to: The new status.
+            actor: Who; must not be empty.
+            reason: Why; must not be empty.
+        """
         return self.apply(Forced(to, actor, reason))
 
     def can(self, verb: Verb, *, force: bool = False) -> tuple[bool, str | None]:
-        """Whether a verb would be accepted, and if not, why; changes nothing."""
+        """Whether a verb would be accepted, and if not, why; changes nothing.
+
+        Args:
+            verb: What would be asked.
+            force: As for :meth:`ask`.
+        """
         refused = refusal(self.snapshot, verb, force=force)
         return refused is None, None if refused is None else str(refused)

@@ -128,6 +128,15 @@ def read_parquet(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Args:
         path: The file.
+
+    Example:
+        >>> import tempfile
+        >>> from chongming_task import Controller
+        >>> with tempfile.TemporaryDirectory() as folder, Controller() as controller:
+        ...     _ = controller.submit(pow, 2, 10).wait(timeout=10)
+        ...     controller.history.tasks().to_parquet(f"{folder}/tasks.parquet")
+        ...     list(read_parquet(f"{folder}/tasks.parquet")["status"])
+        ['succeeded']
     """
     require("pyarrow", "A Parquet file", "parquet")
     frame = pd.read_parquet(path)

@@ -32,7 +32,15 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Filters(TypedDict, total=False):
-    """Which records a frame is about, and which rows it shows. All that are given must hold."""
+    """Which records a frame is about, and which rows it shows. All that are given must hold.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> filters: Filters = {"status": "failed", "limit": 100}
+        >>> with Controller() as controller:
+        ...     len(controller.history.tasks(**filters))
+        0
+    """
 
     status: TaskStatus | str | Iterable[TaskStatus | str]  # of the record, as it stands: one or several
     tag: str  # one that the record carries
@@ -114,21 +122,36 @@ class History:
     def tasks(self, **filters: Unpack[Filters]) -> pd.DataFrame:
         """The tasks as they stand, oldest first.
 
+        Args:
+            filters: See :class:`Filters`.
+
         Raises:
             ConfigurationError: For a status that does not exist, or a time without a time zone.
         """
         return self._table(Table.TASKS, TASKS, filters)
 
     def attempts(self, **filters: Unpack[Filters]) -> pd.DataFrame:
-        """Their tries since the last reset, by the time of their start."""
+        """Their tries since the last reset, by the time of their start.
+
+        Args:
+            filters: See :class:`Filters`.
+        """
         return self._table(Table.ATTEMPTS, ATTEMPTS, filters)
 
     def transitions(self, **filters: Unpack[Filters]) -> pd.DataFrame:
-        """The audit trails of all of them as one, in the order in which it was written."""
+        """The audit trails of all of them as one, in the order in which it was written.
+
+        Args:
+            filters: See :class:`Filters`.
+        """
         return self._table(Table.TRANSITIONS, TRANSITIONS, filters)
 
     def output(self, **filters: Unpack[Filters]) -> pd.DataFrame:
-        """What they printed and logged, by time; the newest lines of each are kept."""
+        """What they printed and logged, by time; the newest lines of each are kept.
+
+        Args:
+            filters: See :class:`Filters`.
+        """
         return self._table(Table.OUTPUT, OUTPUT, filters)
 
     def _table(self, table: Table, columns: Sequence[Column], filters: Filters) -> pd.DataFrame:

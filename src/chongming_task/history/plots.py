@@ -31,12 +31,38 @@ def plot_durations(tasks: pd.DataFrame, *, by: str = "name", ax: Axes | None = N
 
     Raises:
         ConfigurationError: When matplotlib is not installed, or the frame has no such column.
+
+    Example:
+        >>> import matplotlib
+        >>> matplotlib.use("agg")  # a notebook has a backend of its own
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     _ = controller.submit(pow, 2, 10).wait(timeout=10)
+        ...     axis = plot_durations(controller.history.tasks())
+        >>> axis.get_xlabel()
+        'how long they took, in seconds'
     """
     return _boxes(_axis(ax), tasks, "duration", by, "how long they took, in seconds")
 
 
 def plot_waiting(tasks: pd.DataFrame, *, by: str = "name", ax: Axes | None = None) -> Axes:
-    """How long tasks waited for a slot once they were ready, a box for each group; see :func:`plot_durations`."""
+    """How long tasks waited for a slot once they were ready, a box for each group; see :func:`plot_durations`.
+
+    Args:
+        tasks: A frame of tasks.
+        by: The column that makes the groups.
+        ax: Where to draw; default: a new figure.
+
+    Example:
+        >>> import matplotlib
+        >>> matplotlib.use("agg")  # a notebook has a backend of its own
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     _ = controller.submit(pow, 2, 10).wait(timeout=10)
+        ...     axis = plot_waiting(controller.history.tasks())
+        >>> axis.get_xlabel()
+        'from queued to started, in seconds'
+    """
     return _boxes(_axis(ax), tasks, "waited", by, "from queued to started, in seconds")
 
 
@@ -53,6 +79,16 @@ def plot_throughput(tasks: pd.DataFrame, *, every: str | None = None, ax: Axes |
 
     Raises:
         ConfigurationError: When matplotlib is not installed, or the frame has no such column.
+
+    Example:
+        >>> import matplotlib
+        >>> matplotlib.use("agg")  # a notebook has a backend of its own
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     _ = controller.submit(pow, 2, 10).wait(timeout=10)
+        ...     axis = plot_throughput(controller.history.tasks())
+        >>> axis.get_xlabel()
+        'time (UTC)'
     """
     ax = _axis(ax)
     _check(tasks, "ended_at", "status")

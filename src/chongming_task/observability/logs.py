@@ -48,7 +48,11 @@ class TaskFieldsFilter(logging.Filter):
         self._missing = missing
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Fill in what the record does not say by itself."""
+        """Fill in what the record does not say by itself.
+
+        Args:
+            record: What was logged; it is given the fields.
+        """
         fields = record.__dict__
         for name, value in _fields_here().items():
             fields.setdefault(name, value)
@@ -81,7 +85,11 @@ class JsonFormatter(logging.Formatter):
         self._constant = dict(constant or {})
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line."""
+        """The record as a line.
+
+        Args:
+            record: What was logged.
+        """
         try:
             return _dump(self._said(record))
         except Exception as wrong:  # whatever it is: a log line that is poor is better than none

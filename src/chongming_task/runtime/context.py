@@ -196,7 +196,7 @@ class TaskContext:
         """Sleep with checkpoints: a stop ends it at once, a pause holds it, and time paused is slept later.
 
         Args:
-            seconds: How long, 0 or more.
+            seconds: How many seconds, 0 or more.
 
         Raises:
             TaskCancelled: When the task was asked to stop.
@@ -246,7 +246,7 @@ class TaskContext:
         """Sleep with checkpoints, without holding up the loop; see :meth:`sleep`.
 
         Args:
-            seconds: How long, 0 or more.
+            seconds: How many seconds, 0 or more.
 
         Raises:
             TaskCancelled: When the task was asked to stop.

@@ -129,6 +129,16 @@ class ManualDriver:
     Args:
         idle: Called when a waiter is not satisfied and nothing is left to do; it may advance a fake clock or finish an
             attempt, and returns whether it did anything. Without it such a wait ends at once, as if time had run out.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> from chongming_task.testing import ManualExecutor
+        >>> driver = ManualDriver()
+        >>> controller = Controller(executor=ManualExecutor(), driver=driver)
+        >>> handle = controller.submit(pow, 2, 10)
+        >>> driver.settle()
+        >>> handle.status.value  # nothing moves by itself
+        'starting'
     """
 
     def __init__(self, idle: Callable[[], bool] | None = None) -> None:
@@ -139,15 +149,31 @@ class ManualDriver:
         self.aside: Callable[[Callable[[], None]], None] = at_once
 
     def start(self, engine: Engine) -> None:
-        """Begin to drive."""
+        """Begin to drive.
+
+        Args:
+            engine: The controller's.
+        """
         self._engine = engine
 
     def serve(self, steward: Steward) -> None:
-        """Let the steward turn whenever the engine has nothing to do."""
+        """Let the steward turn whenever the engine has nothing to do.
+
+        Args:
+            steward: The controller's.
+        """
         self._steward = steward
 
     def wait(self, event: threading.Event, timeout: float | None = None) -> bool:
-        """Tick until the event is set or nothing moves any more."""
+        """Tick until the event is set or nothing moves any more.
+
+        Args:
+            event: What is waited for.
+            timeout: Seconds; nothing passes them here, so they do not matter.
+
+        Returns:
+            Whether it is set.
+        """
         while not event.is_set():
             if not self._move() and not (self._idle is not None and self._idle()):
                 return event.is_set()
@@ -173,7 +199,11 @@ class ManualDriver:
             self._turning = False
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Handle what is in the inbox."""
+        """Handle what is in the inbox.
+
+        Args:
+            timeout: Seconds; nothing takes long here.
+        """
         self.settle()
         if self._engine is not None:
             self._engine.flush()

@@ -54,11 +54,19 @@ class ResultCodec(Protocol):
         ...
 
     def accepts(self, value: Any) -> bool:
-        """Whether it keeps this value. Cheap, never raises and loads no library."""
+        """Whether it keeps this value. Cheap, never raises and loads no library.
+
+        Args:
+            value: What the task returned, or a part of it.
+        """
         ...
 
     def save(self, value: Any, folder: Path) -> dict[str, Any]:
         """Write the value into an empty folder of its own, in the worker.
+
+        Args:
+            value: What to write.
+            folder: Where.
 
         Returns:
             A few words of JSON for the record: what :meth:`load` needs, and what a reader likes to know.
@@ -70,7 +78,12 @@ class ResultCodec(Protocol):
         ...
 
     def load(self, pointer: Mapping[str, Any], folder: Path) -> Any:
-        """The value again, from what :meth:`save` returned and its folder."""
+        """The value again, from what :meth:`save` returned and its folder.
+
+        Args:
+            pointer: What :meth:`save` returned.
+            folder: Where the value was written.
+        """
         ...
 
 

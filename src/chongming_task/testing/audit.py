@@ -16,7 +16,16 @@ _ASKED = frozenset({S.PAUSING, S.STOPPING})  # on the way to what somebody wants
 
 
 class AuditError(AssertionError):
-    """The store holds something that cannot have happened; names the record and every fault found."""
+    """The store holds something that cannot have happened; names the record and every fault found.
+
+    Example:
+        >>> from chongming_task import MemoryTaskStore
+        >>> try:
+        ...     check_audit(MemoryTaskStore())
+        ... except AuditError as error:
+        ...     print(error)  # it would name each record and what is wrong with it
+        0
+    """
 
 
 def check_audit(store: TaskStore, *, settled: bool = False) -> int:
@@ -31,6 +40,14 @@ def check_audit(store: TaskStore, *, settled: bool = False) -> int:
 
     Raises:
         AuditError: With all faults found.
+
+    Example:
+        >>> from chongming_task import Controller, MemoryTaskStore
+        >>> store = MemoryTaskStore()
+        >>> with Controller(store) as controller:
+        ...     _ = controller.submit(pow, 2, 10).wait(timeout=10)
+        ...     print(check_audit(store, settled=True))
+        1
     """
     faults: list[str] = []
     tasks = store.query(TaskQuery())

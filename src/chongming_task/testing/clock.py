@@ -34,12 +34,23 @@ class FakeClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Let time pass on both clocks."""
+        """Let time pass on both clocks.
+
+        Args:
+            seconds: How many seconds, 0 or more.
+
+        Raises:
+            ValueError: For less than 0: time does not run back.
+        """
         if seconds < 0:
             raise ValueError("time does not run back; jump() moves the wall clock alone")
         self._monotonic += seconds
         self._now += timedelta(seconds=seconds)
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock forward or back, as NTP or a suspend does; the monotonic clock does not notice."""
+        """Set the wall clock forward or back, as NTP or a suspend does; the monotonic clock does not notice.
+
+        Args:
+            seconds: How many seconds later the wall clock says it is; less than 0: earlier.
+        """
         self._now += timedelta(seconds=seconds)

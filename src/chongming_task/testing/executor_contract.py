@@ -30,7 +30,15 @@ NAP_SECONDS = 1.0
 
 
 class ExecutorContract:
-    """The contract of :class:`~chongming_task.core.ports.Executor`; see the module for how to use it."""
+    """The contract of :class:`~chongming_task.core.ports.Executor`; see the module for how to use it.
+
+    Example:
+        >>> from chongming_task import ThreadExecutor
+        >>> class TestMyExecutor(ExecutorContract):
+        ...     def make_executor(self):
+        ...         return ThreadExecutor()
+        >>> TestMyExecutor().test_it_reports_started_and_one_end()
+    """
 
     patience = 20.0  # seconds, for one report
 
@@ -50,7 +58,15 @@ class ExecutorContract:
     def launch(
         self, executor: Executor, target: Callable[..., Any], *args: Any, context: bool = False, **fields: Any
     ) -> LaunchedAttempt:
-        """Launch an attempt as the engine does."""
+        """Launch an attempt as the engine does.
+
+        Args:
+            executor: Who runs it.
+            target: The function.
+            args: Its arguments.
+            context: Whether it takes a context first.
+            fields: Of the request, beside those.
+        """
         attempt = LaunchedAttempt(self.patience)
         executor.check(target, args, fields.get("kwargs", {}))
         said: dict[str, Any] = {"task_id": "task-1", "name": "contract", "attempt": 1} | fields
@@ -59,7 +75,14 @@ class ExecutorContract:
         return attempt
 
     def ended(self, executor: Executor, target: Callable[..., Any], *args: Any, **options: Any) -> Ended:
-        """Run an attempt to its end."""
+        """Run an attempt to its end.
+
+        Args:
+            executor: Who runs it.
+            target: The function.
+            args: Its arguments.
+            options: As for :meth:`launch`.
+        """
         return self.launch(executor, target, *args, **options).end()
 
     # the order of things

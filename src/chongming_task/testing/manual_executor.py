@@ -24,6 +24,27 @@ class ManualExecution:
         held_for: The pause it waits for at a checkpoint; None when it does not wait.
         killed: Whether it was ended by force.
         worker: What its worker is called; the test's choice.
+
+    Args:
+        deliver: Where it reports to.
+        monotonic: The clock that checkpoints are noted with.
+        killable: Whether it can be ended by force.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> from chongming_task.testing import ManualDriver
+        >>> executor, driver = ManualExecutor(), ManualDriver()
+        >>> controller = Controller(executor=executor, driver=driver)
+        >>> handle = controller.submit(pow, 2, 10)
+        >>> driver.settle()
+        >>> execution = executor.of(handle.id)
+        >>> execution.begin()
+        >>> driver.settle()
+        >>> _ = handle.stop(wait=False)
+        >>> execution.checkpoint()  # it obeys
+        >>> driver.settle()
+        >>> execution.stop_reason.value, handle.status.value
+        ('stop', 'stopped')
     """
 
     def __init__(
@@ -46,11 +67,19 @@ class ManualExecution:
     # the engine's side
 
     def stop(self, reason: StopReason) -> None:
-        """Note that it is to stop."""
+        """Note that it is to stop.
+
+        Args:
+            reason: Why.
+        """
         self.stop_reason, self.held_for = reason, None
 
     def pause(self, request: int) -> bool:
-        """Note that it is to pause."""
+        """Note that it is to pause.
+
+        Args:
+            request: The number of the pause.
+        """
         self.pause_request = request
         return True
 
@@ -59,14 +88,22 @@ class ManualExecution:
         self.pause_request = self.held_for = None
 
     def kill(self, reason: StopReason) -> None:
-        """End at once, as a process does."""
+        """End at once, as a process does.
+
+        Args:
+            reason: Why.
+        """
         self.killed = True
         self._end(failure=reason.obeyed("killed"))
 
     # the test's side
 
     def begin(self, pid: int | None = None) -> None:
-        """User code begins."""
+        """User code begins.
+
+        Args:
+            pid: Of its process, if it plays one.
+        """
         self._deliver(Started(self.request.attempt, pid))
 
     def checkpoint(self) -> None:
@@ -81,16 +118,31 @@ class ManualExecution:
     def report(
         self, done: float, total: float | None = None, unit: str | None = None, message: str | None = None
     ) -> None:
-        """Report progress."""
+        """Report progress.
+
+        Args:
+            done: How much is done, in ``unit``.
+            total: How much there is.
+            unit: What is counted.
+            message: A few words.
+        """
         self.progress = Progress(done, total, unit, message)
         self._deliver(ProgressReported(self.request.attempt))
 
     def finish(self, value: Any = None) -> None:
-        """Return a value, JSON already."""
+        """Return a value, JSON already.
+
+        Args:
+            value: What it returned; JSON.
+        """
         self._end(outcome=value)
 
     def fail(self, error: BaseException | Failure) -> None:
-        """Raise, or end with a failure of the test's choice."""
+        """Raise, or end with a failure of the test's choice.
+
+        Args:
+            error: What it raised, or the failure itself.
+        """
         if isinstance(error, Failure):
             self._end(failure=error)
         else:
@@ -102,7 +154,11 @@ class ManualExecution:
         self._deliver(Ended(self.request.attempt, outcome, failure))
 
     def deliver_again(self, report: Any) -> None:
-        """Send a report of the test's choice: late, doubled, from another attempt."""
+        """Send a report of the test's choice: late, doubled, from another attempt.
+
+        Args:
+            report: One of ``Started``, ``Held``, ``Ended``, ``ProgressReported``.
+        """
         self._deliver(report)
 
 
@@ -115,6 +171,19 @@ class ManualExecutor:
 
     Attributes:
         obstacle: Why nothing can be launched; set it, and call :meth:`clear` when it is gone.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> from chongming_task.testing import ManualDriver
+        >>> executor, driver = ManualExecutor(), ManualDriver()
+        >>> controller = Controller(executor=executor, driver=driver)
+        >>> handle = controller.submit(pow, 2, 10)
+        >>> driver.settle()
+        >>> executor.of(handle.id).begin()
+        >>> executor.of(handle.id).finish(7)
+        >>> driver.settle()
+        >>> handle.status.value, handle.snapshot.outcome
+        ('succeeded', 7)
     """
 
     name = "manual"
@@ -128,16 +197,30 @@ class ManualExecutor:
         self._killable = killable
 
     def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Accepts everything."""
+        """Accepts everything.
+
+        Args:
+            target: Does not matter.
+            args: Does not matter.
+            kwargs: Does not matter.
+        """
 
     def launch(self, request: AttemptRequest, deliver: Deliver) -> ManualExecution:
-        """Keep the attempt."""
+        """Keep the attempt.
+
+        Args:
+            request: What to run.
+            deliver: Where it reports to.
+        """
         execution = ManualExecution(request, deliver, self._monotonic, killable=self._killable)
         self.launched.append(execution)
         return execution
 
     def of(self, task_id: str) -> ManualExecution:
         """The newest attempt of a record.
+
+        Args:
+            task_id: The record's id.
 
         Raises:
             LookupError: When none was launched.

@@ -21,4 +21,13 @@ __all__ = ["StoreContract"]
 
 
 class StoreContract(RecordsContract, ScanContract, OutputContract, OwnersContract, SharingContract, ThreadsContract):
-    """The contract of :class:`~chongming_task.core.ports.TaskStore`; see the module for how to use it."""
+    """The contract of :class:`~chongming_task.core.ports.TaskStore`; see the module for how to use it.
+
+    Example:
+        >>> from chongming_task import MemoryTaskStore
+        >>> class TestMyStore(StoreContract):
+        ...     def make_store(self):
+        ...         return MemoryTaskStore()
+        >>> len([name for name in dir(TestMyStore) if name.startswith("test_")]) > 50
+        True
+    """

@@ -18,7 +18,11 @@ class ThreadsContract(StoreCase):
     """Threads write, read and wait at the same time."""
 
     def together(self, *calls: Callable[[], Any]) -> None:
-        """Run calls at once, and raise what any of them raised."""
+        """Run calls at once, and raise what any of them raised.
+
+        Args:
+            calls: What each thread does.
+        """
         barrier = threading.Barrier(len(calls))
         errors: list[BaseException] = []
 

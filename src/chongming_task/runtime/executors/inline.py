@@ -38,7 +38,13 @@ class InlineExecutor:
         self._callers: dict[str, SimpleQueue[LocalExecution | None]] = {}  # the thread that runs a record's attempts
 
     def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Everything callable runs inline."""
+        """Everything callable runs inline.
+
+        Args:
+            target: The function.
+            args: Its arguments.
+            kwargs: The same by keyword.
+        """
 
     def launch(self, request: AttemptRequest, deliver: Deliver) -> LocalExecution:
         """Hand the attempt to its caller; see :class:`~chongming_task.core.ports.Executor`."""

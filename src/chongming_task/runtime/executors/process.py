@@ -107,7 +107,12 @@ class ProcessExecutor:
     # the workers' side: their threads
 
     def received(self, worker: Worker, message: Any) -> None:
-        """A worker said something; what concerns an earlier attempt has come too late."""
+        """A worker said something; what concerns an earlier attempt has come too late.
+
+        Args:
+            worker: The process it is about.
+            message: What it told.
+        """
         execution = worker.tenant
         if not isinstance(message, (Beat, Told, Wrote)) or execution is None or execution.serial != message.serial:
             return
@@ -117,7 +122,12 @@ class ProcessExecutor:
         execution.received(message)
 
     def released(self, worker: Worker, execution: ProcessExecution) -> None:
-        """The attempt is over; its worker can have the next one."""
+        """The attempt is over; its worker can have the next one.
+
+        Args:
+            worker: The process it is about.
+            execution: The attempt it had.
+        """
         with self._lock:
             if worker.tenant is not execution:
                 return
@@ -130,7 +140,11 @@ class ProcessExecutor:
         worker.dismiss()
 
     def idled(self, worker: Worker) -> None:
-        """A worker beyond the spares waited long enough."""
+        """A worker beyond the spares waited long enough.
+
+        Args:
+            worker: The process it is about.
+        """
         with self._lock:
             if worker not in self._idle or len(self._idle) <= self._spares:
                 return
@@ -138,7 +152,13 @@ class ProcessExecutor:
         worker.dismiss()
 
     def gone(self, worker: Worker, exit_code: int | None, error: Exception | None) -> None:
-        """A worker's process has ended."""
+        """A worker's process has ended.
+
+        Args:
+            worker: The process it is about.
+            exit_code: Its exit code; negative: the signal that ended it.
+            error: Why it could not even be started.
+        """
         with self._lock:
             self._workers.discard(worker)
             if worker in self._idle:

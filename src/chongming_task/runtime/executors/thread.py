@@ -54,7 +54,13 @@ class ThreadExecutor:
         self._closed = False
 
     def check(self, target: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Everything callable runs on a thread."""
+        """Everything callable runs on a thread.
+
+        Args:
+            target: The function.
+            args: Its arguments.
+            kwargs: The same by keyword.
+        """
 
     def launch(self, request: AttemptRequest, deliver: Deliver) -> LocalExecution:
         """See :class:`~chongming_task.core.ports.Executor`."""
