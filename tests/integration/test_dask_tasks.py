@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import statistics
 import sys
 import time
@@ -22,8 +23,11 @@ from chongming_task import (
     TaskExecutionError,
     Timeout,
 )
+from chongming_task.core.effects import StopReason
 from chongming_task.core.events import TaskEmitted
 from chongming_task.core.ports import AttemptRequest
+from chongming_task.runtime.executors.pickling import dump
+from chongming_task.runtime.executors.wire import Told
 from chongming_task.testing import check_audit
 from chongming_task.testing.launched_attempt import LaunchedAttempt
 from tests.support import dask_tasks as tasks
@@ -173,6 +177,24 @@ def test_what_waits_in_dask_for_a_thread_can_be_stopped(one_thread, tmp_path):
         assert tasks.noted(tmp_path / "third")[1:] == []
         assert paused.stop(timeout=20)
     assert tasks.noted(tmp_path / "second") == []
+
+
+def test_what_was_called_back_does_not_run_when_it_comes_late(workers, tmp_path):
+    """It may have been on its way to the worker when that said that it is not there."""
+    from distributed import Client
+
+    from chongming_task.runtime.executors import dask_worker
+
+    heard = SimpleQueue()
+    request = AttemptRequest("task", "late", 1, tasks.note, (str(tmp_path / "notes"), "ran"), {})
+    with Client(workers, set_as_default=False) as client:
+        client.subscribe_topic("late", lambda event: heard.put(event[1]))
+        found = client.run(dask_worker.recall, "late", {7: StopReason.CANCEL})
+        assert list(found.values()) == [[], []]
+        client.submit(dask_worker.run, dask_worker.pack("late", 7, 1, (), dump(request)), []).result(timeout=30)
+        (told,) = [each for each in pickle.loads(heard.get(timeout=30)) if isinstance(each, Told)]
+    assert told.report.failure.message == "stopped before it began"
+    assert tasks.noted(tmp_path / "notes") == []
 
 
 def test_tags_stand_for_resources(workers, tmp_path):
