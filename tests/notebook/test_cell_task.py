@@ -74,9 +74,10 @@ def test_a_cell_that_fails_or_is_stopped_leaves_the_notebook_as_it_was(submit, n
     assert notebook == before
 
 
-def test_a_cell_that_was_told_to_stop_hands_nothing_over(submit, notebook):
+@pytest.mark.parametrize("before", ["", "import asyncio\nawait asyncio.sleep(0)\n"], ids=["plain", "awaiting"])
+def test_a_cell_that_was_told_to_stop_hands_nothing_over(submit, notebook, before):
     """Also where it came to its end without another look."""
-    handle = submit(f"y = 5\n{HOLD}")
+    handle = submit(f"{before}y = 5\n{HOLD}")
     assert notebook["there"].wait(20)
     handle.stop(wait=False)
     notebook["gate"].set()

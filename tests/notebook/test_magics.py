@@ -65,6 +65,7 @@ print(json.dumps([all_3.result(20), all_3.name, sorted(all_3.snapshot.tags), all
     "load again": "%load_ext chongming_task",
     "long goes on": "%tasks -e thread -o same\nsame is own",
     "reload": "%reload_ext chongming_task\n%reload_ext chongming_task",
+    "late again": "%config ChongmingTask.max_parallel = 2\n%config ChongmingTask.name = 'later'",
     "goes on": "still = own.list_tasks()[-1].status.value\ngate.set()\nown.wait_all(20)\nstill, long",
     "close": "%tasks --close",
     "new": "%tasks -o new\nnew is own, len(new.list_tasks())",
@@ -191,6 +192,9 @@ def test_a_change_that_comes_too_late_is_told(shown):
     """Once; it counts for the next controller."""
     assert shown.printed("late", "stderr").strip() == (
         "the session's controller exists already: max_parallel counts after %tasks --close"
+    )
+    assert shown.printed("late again", "stderr").strip() == (
+        "the session's controller exists already: name counts after %tasks --close"
     )
     assert shown.value("limits") == "(1, 2)"
 
