@@ -12,6 +12,7 @@ import subprocess
 import sys
 import venv
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 __all__ = ["HERE", "KERNELS", "Kernel", "chosen"]
@@ -28,6 +29,7 @@ class Kernel:
     name: str  # also that of its folder
     wanted: str  # what is installed
     python: Path
+    has_subshells: bool = True
 
     @property
     def argv(self) -> list[str]:
@@ -35,14 +37,15 @@ class Kernel:
         return [str(self.python), "-m", "ipykernel_launcher", "-f"]
 
 
-def _kernel(name: str, wanted: str) -> Kernel:
-    return Kernel(name, wanted, FOLDER / name / "bin" / "python")
+def _kernel(name: str, wanted: str, *, has_subshells: bool = True) -> Kernel:
+    return Kernel(name, wanted, FOLDER / name / "bin" / "python", has_subshells)
 
 
-HERE = Kernel("here", "what the developers' environment has", Path(sys.executable))
+_MAJOR_HERE = int(version("ipykernel").split(".")[0])
+HERE = Kernel("here", "what the developers' environment has", Path(sys.executable), has_subshells=_MAJOR_HERE >= 7)
 # Without subshells; with them; with those that route what a comm gets by themselves; whatever is newest.
 KERNELS = (
-    _kernel("ipykernel-6", "ipykernel>=6.29,<7"),
+    _kernel("ipykernel-6", "ipykernel>=6.29,<7", has_subshells=False),
     _kernel("ipykernel-7.0", "ipykernel>=7.0,<7.1"),
     _kernel("ipykernel-7.3", "ipykernel>=7.3,<7.4"),
     _kernel("ipykernel-newest", "ipykernel>=7.4"),
@@ -73,8 +76,8 @@ def make(kernel: Kernel) -> str:
         venv.create(home, with_pip=True)
     pip = [str(kernel.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
     subprocess.run([*pip, "--editable", f"{ROOT}[notebook]", kernel.wanted], check=True)
-    version = "import ipykernel; print(ipykernel.__version__)"
-    return subprocess.run([kernel.python, "-c", version], check=True, capture_output=True, text=True).stdout.strip()
+    told = "import ipykernel; print(ipykernel.__version__)"
+    return subprocess.run([kernel.python, "-c", told], check=True, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 
+from chongming_task.notebook.serving_interrupts import HeldInterrupts
 from chongming_task.notebook.serving_line import Frames, Line
 from chongming_task.runtime.hosting import Notice
 
@@ -59,17 +60,20 @@ class Serving:
         if not self._holds_up_the_kernel():
             return notice.wait(seconds)
         ends = math.inf if seconds is None else time.monotonic() + seconds
-        notice.tell(self._wake)
-        try:
-            while not self._is_set(notice):
-                left = ends - time.monotonic()
-                if left <= 0:
-                    return False
-                self._sleep(left)
-            return True
-        finally:
-            notice.tell(None)
-            self._line.look_again()
+        with HeldInterrupts(self._wake) as interrupts:
+            notice.tell(self._wake)
+            try:
+                while not interrupts.came:
+                    self._line.take_in()
+                    self._serve(copy_context(), interrupts)
+                    left = ends - time.monotonic()
+                    if notice.is_set() or left <= 0:
+                        break
+                    self._sleep(left)
+            finally:
+                notice.tell(None)
+                self._line.look_again()
+        return notice.is_set()
 
     def _holds_up_the_kernel(self) -> bool:
         """Whether this thread is the one whose loop reads messages, and is not handling one for a wait already."""
@@ -80,12 +84,6 @@ class Serving:
             and not self._line.stream.closed()
             and os.getpid() == self._pid  # the line is the parent's
         )
-
-    def _is_set(self, notice: Notice) -> bool:
-        """Whether the wait is over; what has come until then is handled first."""
-        self._line.take_in()
-        self._serve(copy_context())
-        return notice.is_set()
 
     def _sleep(self, seconds: float) -> None:
         """Sleep until a message comes, or somebody wakes us."""
@@ -124,7 +122,8 @@ class Serving:
 
     def _serve_awaiting(self) -> None:
         if self._awaits and not self._handling:
-            self._serve(next(reversed(self._awaits.values())))
+            with HeldInterrupts() as interrupts:
+                self._serve(next(reversed(self._awaits.values())), interrupts)
 
     # ---- messages
 
@@ -140,12 +139,12 @@ class Serving:
     def _next(self) -> Frames | None:
         return self._parked.popleft() if self._parked else None
 
-    def _serve(self, context: Context) -> None:
-        """Handles what is parked, with what is current in the cell that waits."""
+    def _serve(self, context: Context, interrupts: HeldInterrupts) -> None:
+        """Handles what is parked, with what is current in the cell that waits. After an interrupt no more of it."""
         self._handling = True
         try:
-            while (frames := self._next()) is not None:
-                context.run(self._line.handle, frames, cell_runs=self._cell_runs())
+            while not interrupts.came and (frames := self._next()) is not None:
+                context.run(self._line.handle, frames, interrupts, cell_runs=self._cell_runs())
         finally:
             self._handling = False
 

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import inspect
 import logging
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from chongming_task.notebook.serving_interrupts import HeldInterrupts
 
 __all__ = ["Frames", "Line", "line_of"]
 
@@ -71,11 +71,10 @@ class Line:
         raise NotImplementedError
 
     def take_in(self) -> None:
-        """Read what has come, without the loop. An interrupt comes afterwards, so that no message is lost by it."""
+        """Read what has come, without the loop. Interrupts must be held: one in its midst would lose a message."""
         import zmq  # it is here: the kernel speaks by it
 
-        with _HeldInterrupts():
-            self.stream.flush(zmq.POLLIN)
+        self.stream.flush(zmq.POLLIN)
 
     def look_again(self) -> None:
         """Have the loop look for messages: that one came is told once, and may have been told to us."""
@@ -97,11 +96,12 @@ class Line:
             return None
         return kind if isinstance(kind, str) else None
 
-    def handle(self, frames: Frames, *, cell_runs: bool) -> None:
+    def handle(self, frames: Frames, interrupts: HeldInterrupts, *, cell_runs: bool) -> None:
         """Handle a message now, in the midst of another one, which is the kernel's current one again afterwards.
 
         Args:
             frames: The message.
+            interrupts: Held; let through to the handler.
             cell_runs: Front ends hear that the kernel is busy still.
 
         Raises:
@@ -114,21 +114,20 @@ class Line:
         except Exception as error:  # a wrong signature: refused, as the kernel does
             _logger.warning("a message was refused: %s", error)
             return
-        with _HeldInterrupts() as interrupts:  # except in the handler, so that the current message is right in any case
-            current = kernel._parent_ident["shell"], kernel.get_parent("shell")
-            kernel.set_parent(idents, message, channel="shell")
-            kernel._publish_status("busy", "shell")
-            try:
-                with interrupts.let_through():
-                    _run(kernel.shell_handlers[message["header"]["msg_type"]](self._replies, idents, message))
-            except Exception:  # as in the kernel: told in the log, and never to the cell
-                _logger.exception("a message could not be handled")
-            finally:
-                _flush(sys.stdout, sys.stderr)
-                kernel._publish_status("idle", "shell")
-                kernel.set_parent(*current, channel="shell")
-                if cell_runs:
-                    kernel._publish_status("busy", "shell")
+        current = kernel._parent_ident["shell"], kernel.get_parent("shell")
+        kernel.set_parent(idents, message, channel="shell")
+        kernel._publish_status("busy", "shell")
+        try:
+            with interrupts.let_through():
+                _run(kernel.shell_handlers[message["header"]["msg_type"]](self._replies, idents, message))
+        except Exception:  # as in the kernel: told in the log, and never to the cell
+            _logger.exception("a message could not be handled")
+        finally:
+            _flush(sys.stdout, sys.stderr)
+            kernel._publish_status("idle", "shell")
+            kernel.set_parent(*current, channel="shell")
+            if cell_runs:
+                kernel._publish_status("busy", "shell")
 
 
 class _QueuedLine(Line):
@@ -206,29 +205,3 @@ def _flush(*files: Any) -> None:
     for file in files:
         if file is not None:
             file.flush()
-
-
-class _HeldInterrupts:
-    """An interrupt that comes meanwhile is heard at the end. On the main thread only."""
-
-    def __enter__(self) -> Self:
-        self._came: list[tuple[int, Any]] = []
-        self._before = signal.signal(signal.SIGINT, self._hold)
-        return self
-
-    def _hold(self, number: int, frame: Any) -> None:
-        self._came.append((number, frame))
-
-    @contextmanager
-    def let_through(self) -> Generator[None]:
-        """For what the user may interrupt."""
-        signal.signal(signal.SIGINT, self._before)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, self._hold)
-
-    def __exit__(self, *exc: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-        if self._came and callable(self._before):
-            self._before(*self._came[0])

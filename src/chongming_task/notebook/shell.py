@@ -17,6 +17,7 @@ from typing import Any
 
 from chongming_task.notebook.serving import Serving
 from chongming_task.notebook.serving_line import line_of
+from chongming_task.notebook.speaking import speaking_as_here
 from chongming_task.runtime.hosting import live_in
 
 __all__ = ["SHELL", "Shell", "hear_clicks_while_a_cell_runs"]
@@ -110,14 +111,21 @@ def _ipython() -> Any:
 
 
 def hear_clicks_while_a_cell_runs(comm: Any) -> None:
-    """Lets clicks through on ipykernel 7.4, which hands them to the shell that last published on the comm.
+    """Keeps a widget in touch with its views while a cell runs, on those kernels that would not do it by themselves.
 
-    That is the busy one whenever a cell made the panel. The front end says which subshell it wants, as older kernels
-    understand it: this keeps to it. The hook is private to ipykernel, so nothing is done where it is missing or looks
-    different.
+    What is used for it is private to ipykernel: nothing is done where it is missing or looks different.
 
     Args:
-        comm: A widget's comm.
+        comm: The widget's comm, which has just been made.
+    """
+    _let_the_front_end_choose(comm)
+    _speak_from_any_thread(comm)
+
+
+def _let_the_front_end_choose(comm: Any) -> None:
+    """ipykernel 7.4 hands what a comm gets to the shell that last published on it: the busy one, if a cell made it.
+
+    The front end says which subshell it wants, as other kernels understand it: this keeps to it.
     """
     route = getattr(comm, "_reply_subshell_for", None)
     if not callable(route):
@@ -128,3 +136,12 @@ def hear_clicks_while_a_cell_runs(comm: Any) -> None:
         logger.debug("this ipykernel routes messages in another way; clicks may wait for a cell to end")
         return
     comm._reply_subshell_for = lambda data, default: default
+
+
+def _speak_from_any_thread(comm: Any) -> None:
+    """Where the kernel must know which cell a message belongs to, it is the one that makes the widget now."""
+    publish = getattr(comm, "publish_msg", None)
+    if publish is None or getattr(_ipython(), "kernel", None) is None:
+        return
+    speak = speaking_as_here()
+    comm.publish_msg = lambda *args, **kwargs: speak(lambda: publish(*args, **kwargs))
