@@ -47,11 +47,12 @@ class Unanswered(TaskError):
 class _Errand:
     """One verb for several records, and what has come of it so far."""
 
-    def __init__(self, task_ids: Sequence[str], trigger: Asked | Forced, done: Done, until: float) -> None:
+    def __init__(self, task_ids: Sequence[str], trigger: Asked | Forced, done: Done) -> None:
         self.task_ids = task_ids
         self.trigger = trigger
         self.done = done
-        self.until = until  # monotonic
+        self.until = 0.0  # monotonic: not waited for longer, unless an answer comes
+        self.fates_at = 0.0  # monotonic: when to look next who lives
         self.answers: dict[str, Answer] = {}
         # Commands without an answer, by the owner that was asked; an owner answers in order.
         self.sent: dict[str | None, deque[Command]] = defaultdict(deque)
@@ -81,7 +82,6 @@ class Asking:
         self._open: list[_Errand] = []  # the thread's own
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._fates_at = 0.0
 
     def post(self, task_ids: Sequence[str], trigger: Asked | Forced, done: Done) -> None:
         """Send a verb to whoever watches the records. Never waits.
@@ -91,7 +91,7 @@ class Asking:
             trigger: The verb.
             done: Called on the thread with an answer for each id, in order; quick, never raises.
         """
-        errand = _Errand(tuple(task_ids), trigger, done, time.monotonic() + ANSWER_SECONDS)
+        errand = _Errand(tuple(task_ids), trigger, done)
         with self._wake:
             if self._closed:
                 raise ControllerClosed("this is closed; attach anew")
@@ -196,6 +196,7 @@ class Asking:
             command = command_of(new_id(), task_id, errand.trigger, self._clock.now())
             self._store.submit_command(command)
             errand.sent[task.owner].append(command)
+        errand.until = self._clock.monotonic() + ANSWER_SECONDS
 
     # hearing
 
@@ -203,10 +204,11 @@ class Asking:
         for waiting in errand.sent.values():
             while waiting and self._heard(errand, waiting[0]):
                 waiting.popleft()
-        if not errand.over and time.monotonic() >= errand.until:
+                errand.until = self._clock.monotonic() + ANSWER_SECONDS
+        if not errand.over and self._clock.monotonic() >= errand.until:
             self._out_of_time(errand)
-        elif not errand.over and time.monotonic() >= self._fates_at:
-            self._fates_at = time.monotonic() + _FATE_SECONDS
+        elif not errand.over and self._clock.monotonic() >= errand.fates_at:
+            errand.fates_at = self._clock.monotonic() + _FATE_SECONDS
             self._see_who_is_gone(errand)
 
     def _heard(self, errand: _Errand, sent: Command) -> bool:
