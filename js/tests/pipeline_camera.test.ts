@@ -43,6 +43,6 @@ describe("the camera", () => {
   it("is as high as the drawing needs, within bounds", () => {
     expect(heightFor({ width: 700, height: 200 }, 800)).toBe(240);
     expect(heightFor({ width: 700, height: 20 }, 800)).toBe(132);
-    expect(heightFor({ width: 700, height: 5000 }, 800)).toBe(440);
+    expect(heightFor({ width: 700, height: 5000 }, 800)).toBe(480);
   });
 });

@@ -132,6 +132,18 @@ def test_a_closed_controller_says_so(monkeypatch):
     view.close()
 
 
+def test_a_run_can_still_be_looked_at_when_its_controller_is_closed(monkeypatch):
+    """Its records are in memory; a with statement in the cell above has closed it."""
+    with Controller() as controller:
+        run = submitted(controller, Gate())
+        run.wait(10)
+    view = run.view()
+    first = wired(view, monkeypatch).messages[0]
+    assert first["run"]["status"] == "failed"
+    assert sum(first["counts"].values()) == 7
+    view.close()
+
+
 @pytest.mark.parametrize("do", [None, "eval", "cancel", 3, ["pause"], {"pause": 1}, ""])
 def test_no_other_word_reaches_the_run(controller, monkeypatch, do):
     """It is refused with what may be asked."""
@@ -161,7 +173,7 @@ def test_a_run_of_another_process_is_shown_from_the_store(tmp_path: Path, monkey
         run = submitted(leader, gate)
         run.wait(10)
         with Controller.attach(tmp_path / "runs.db") as attached:
-            view = pipeline_view(attached, run.id)
+            view = attached.run_view(run.id)
             wire = wired(view, monkeypatch)
             first = wire.messages[0]
             assert set(first["graph"]["names"]) == {"extract", "load", "report", "parts"}

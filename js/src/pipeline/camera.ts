@@ -21,8 +21,8 @@ export const SMALLEST = 0.05;
 export const NAMES_ONLY = 0.62;
 export const COLOURS_ONLY = 0.3;
 /** What the view opens with at least: smaller says nothing, so a part is shown. */
-const READABLE = 0.22;
-const HEIGHTS = { least: 132, most: 440 };
+const READABLE = 0.12;
+const HEIGHTS = { least: 132, most: 480 };
 
 /** How high the view is for a drawing that is seen whole at a width. */
 export function heightFor(world: Size, width: number): number {

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
     from chongming_task.history import History
     from chongming_task.notebook.panel import Panel
+    from chongming_task.notebook.pipeline_view import PipelineView
     from chongming_task.notebook.timeline import Timeline
 
 __all__ = ["Attached"]
@@ -261,6 +262,22 @@ class Attached(Verbs, Reading):
 
         self._link.sync()
         return timeline(self, language=language)
+
+    def run_view(self, run_id: str, *, language: str | None = None) -> PipelineView:
+        """The live graph of a pipeline run that another process leads, for a notebook; it is steered node by node.
+
+        Args:
+            run_id: The ``pipeline_run_id`` of its tasks.
+            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
+
+        Raises:
+            UnknownTask: When no task belongs to such a run.
+            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
+        """
+        from chongming_task.notebook.pipeline_view import pipeline_view
+
+        self._link.sync()
+        return pipeline_view(self, run_id, language=language)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
         """The panel, as the last line of a cell."""

@@ -59,16 +59,17 @@ def task_of(controller: Steered, task_id: str) -> Part:
     return Part(controller, task.name, lambda each: each.task_id == task_id, lambda: [controller.get(task_id)])
 
 
-def run_of(controller: Steered, run_id: str) -> Part:
+def run_of(controller: Steered, run_id: str, list_tasks: Callable[[], list[TaskSnapshot]] | None = None) -> Part:
     """The nodes of one pipeline run, and the tasks of its maps.
 
     Args:
         controller: Whose run it is.
         run_id: Its id.
+        list_tasks: Its tasks as they stand; default: the controller is asked.
     """
     return Part(
         controller,
         pipeline_of(run_id),
         lambda each: each.pipeline_run_id == run_id,
-        lambda: controller.list_tasks(pipeline_run_id=run_id),
+        list_tasks or (lambda: controller.list_tasks(pipeline_run_id=run_id)),
     )

@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from chongming_task.core.events import PipelineRunStatusChanged
+from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
-from chongming_task.errors import ConfigurationError, UnknownTask
+from chongming_task.errors import ConfigurationError, ControllerClosed, UnknownTask
 from chongming_task.notebook.inbound import RunRequest, RunVerb
 from chongming_task.notebook.part import run_of
 from chongming_task.notebook.pump import PUMP
@@ -36,6 +37,9 @@ class SteeredRun(Protocol):
     @property
     def pause_asked(self) -> bool:
         """Whether it was asked to pause."""
+
+    def snapshots(self) -> list[TaskSnapshot]:
+        """Its records; also when its controller is closed."""
 
     @property
     def pause(self) -> Callable[..., bool]:
@@ -72,8 +76,8 @@ class PipelineView(View):
     def __init__(self, controller: Steered, run: SteeredRun | str, *, language: str | None = None) -> None:
         self._run = None if isinstance(run, str) else run
         run_id = run if isinstance(run, str) else run.id
-        source = run_of(controller, run_id)
-        if isinstance(run, str) and not source.list_tasks():
+        source = run_of(controller, run_id, None if self._run is None else self._run.snapshots)
+        if self._run is None and not source.list_tasks():
             raise UnknownTask(f"no run {run_id!r:.100} here: its id is the pipeline_run_id of its tasks, as in run.id")
         super().__init__(controller, source, feed=partial(RunFeed, standing=self._standing), language=language)
         # The nodes are told of before the run's own status, which follows from them.
@@ -83,9 +87,12 @@ class PipelineView(View):
         def changed(event: object) -> None:
             PUMP.post(lambda: self._outlet.changed(PUMP.now))
 
-        end: Callable[[], None] = controller.watch(
-            changed, pipeline_run_id=run_id, types=PipelineRunStatusChanged
-        ).close
+        try:
+            end: Callable[[], None] = controller.watch(
+                changed, pipeline_run_id=run_id, types=PipelineRunStatusChanged
+            ).close
+        except ControllerClosed:  # nothing changes any more
+            return _nothing_to_end
         return end
 
     def _standing(self) -> Standing:
@@ -103,6 +110,10 @@ class PipelineView(View):
         for end in self.__dict__.get("_ends", ()):
             end()
         super().close()
+
+
+def _nothing_to_end() -> None:
+    """There is no subscription."""
 
 
 _VERBS: Mapping[RunVerb, Callable[[SteeredRun, str], bool | list[str]]] = {
