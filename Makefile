@@ -17,7 +17,7 @@ NOTEBOOK = notebooks/quickstart.ipynb
 # Jupyter wants to be told when it runs as root, as it does in a container.
 AS_ROOT = `[ "$$(id -u)" != 0 ] || echo --allow-root`
 
-.PHONY: help install quickstart test check lint format types layers front front-check coverage bench docs front-packages
+.PHONY: help install quickstart test check lint format types layers front front-check coverage bench kernels docs front-packages
 
 help:
 	@echo "make quickstart   open the quickstart notebook in JupyterLab"
@@ -27,6 +27,7 @@ help:
 	@echo "make docs         build the documentation into site/, and fail on the first broken link"
 	@echo "make coverage     run the tests and hold the coverage floors"
 	@echo "make bench        run the benchmarks"
+	@echo "make kernels      test waits and clicks on other versions of ipykernel, and measure clicks"
 	@echo "make front        build the notebook views       (needs Node 20 or newer)"
 
 # ---- environment: made when missing, brought up to date when pyproject.toml changes
@@ -63,6 +64,11 @@ bench: $(INSTALLED)
 # The notice is about the successor of a tool.
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict $(ARGS)
+
+kernels: $(INSTALLED)
+	$(BIN)/python -m tests.kernels.environments
+	CHONGMING_KERNELS=all CHONGMING_REQUIRE=browser,notebook $(BIN)/python -m pytest tests/kernels tests/browser/test_waiting_lab.py $(ARGS)
+	$(BIN)/python -m tests.kernels.measure
 
 coverage: $(INSTALLED)
 	PYTEST_ADDOPTS="--cov --cov-report=" $(BIN)/python -m pytest $(ARGS)
