@@ -41,7 +41,7 @@ def as_it_stands(task: TaskSnapshot, *, watched: bool) -> TaskSnapshot:
 def _lost(task: TaskSnapshot) -> dict[str, Any]:
     reported = None if task.progress is None else task.progress.updated_at
     signs = [each for each in (task.last_heartbeat_at, reported, task.started_at) if each is not None]
-    said = f"its controller ({task.owner or 'unknown'}) is gone, and nobody has reconciled this record yet"
+    said = f"its controller is gone, and nobody has reconciled this record yet ({task.owner or 'unknown'})"
     return {
         "status": S.LOST,
         "live": False,
@@ -54,7 +54,7 @@ def _lost(task: TaskSnapshot) -> dict[str, Any]:
 
 
 def _stuck(task: TaskSnapshot) -> dict[str, Any]:
-    said = f"nobody will start it: its controller ({task.owner or 'unknown'}) is gone"
+    said = f"nobody will start it: its controller is gone ({task.owner or 'unknown'})"
     if task.failure is not None:  # of its last attempt, which it waits to repeat
         return {"retry_at": None, "failure": Failure(task.failure.kind, f"{said}; before: {task.failure.message}")}
     return {"retry_at": None, "progress": Progress(message=said)}

@@ -35,7 +35,7 @@ def test_one_that_held_a_worker_is_lost_at_its_last_sign_of_life(status):
     assert (lost.status, lost.live, lost.abandoned, lost.requested_action) == (S.LOST, False, False, None)
     assert (lost.ended_at, lost.grace_until) == (heard, None)
     assert lost.failure == Failure(
-        FailureKind.LOST, "its controller (a:1) is gone, and nobody has reconciled this record yet"
+        FailureKind.LOST, "its controller is gone, and nobody has reconciled this record yet (a:1)"
     )
     assert lost.progress == task.progress
     assert lost.status_version == task.status_version
@@ -46,7 +46,7 @@ def test_one_that_held_none_says_that_nobody_will_start_it(status):
     """Its status is what it is."""
     stuck = as_it_stands(a_record(status=status, owner=None), watched=False)
     assert stuck.status is status
-    assert stuck.progress == Progress(message="nobody will start it: its controller (unknown) is gone")
+    assert stuck.progress == Progress(message="nobody will start it: its controller is gone (unknown)")
 
 
 def test_one_that_waited_to_retry_says_so_beside_its_failure():
@@ -54,7 +54,7 @@ def test_one_that_waited_to_retry_says_so_beside_its_failure():
     failed = Failure(FailureKind.EXCEPTION, "bad row", exception_type="builtins.ValueError")
     stuck = as_it_stands(a_record(status=S.RETRY_WAIT, retry_at=AT, failure=failed, owner="a"), watched=False)
     assert stuck.retry_at is None
-    assert stuck.failure.message == "nobody will start it: its controller (a) is gone; before: bad row"
+    assert stuck.failure.message == "nobody will start it: its controller is gone (a); before: bad row"
 
 
 @pytest.mark.parametrize("status", sorted(TERMINAL))
