@@ -108,6 +108,7 @@ describe("pasts", () => {
       true,
     ]);
     desk.time += 200;
+    expect([desk.pasts.isDue("t0"), desk.pasts.isDue("t2")]).toEqual([false, true]);
     desk.pasts.tick(ids.slice(2));
     expect(desk.asked[1]?.ids[0]).toBe("t2");
   });

@@ -6,6 +6,8 @@ import { PASTS_PER_MESSAGE, type Past } from "../wire/protocol.ts";
 /** How long after an answer the next question goes out, and after one that was an error. */
 const AGAIN_MS = 150;
 const AFTER_ERROR_MS = 3000;
+/** How long after an answer the same task is asked for again. */
+const SAME_AGAIN_MS = 1000;
 /** An answer that has not come by then was lost on its way; a busy kernel may still give it. */
 const LOST_MS = 20_000;
 /** Stands for a task that is no more: there is nothing to ask for. */
@@ -13,6 +15,7 @@ const NOTHING: Past = { version: Number.POSITIVE_INFINITY, attempts: [], paused:
 
 export class Pasts {
   private readonly known = new Map<string, Past>();
+  private readonly answeredAt = new Map<string, number>();
   private askedAt: number | null = null;
   private notBefore = 0;
 
@@ -26,6 +29,7 @@ export class Pasts {
   /** Another feed counts its times from elsewhere. */
   clear(): void {
     this.known.clear();
+    this.answeredAt.clear();
   }
 
   /** What was told of a task, however old. */
@@ -36,6 +40,11 @@ export class Pasts {
   /** Whether what is known is as new as a row says that there is. */
   isFresh(task: string, version: number): boolean {
     return version === 0 || (this.known.get(task)?.version ?? 0) >= version;
+  }
+
+  /** Whether a task may be asked for: one that changes all the time is not asked for all the time. */
+  isDue(task: string): boolean {
+    return this.now() - (this.answeredAt.get(task) ?? Number.NEGATIVE_INFINITY) >= SAME_AGAIN_MS;
   }
 
   /** How many milliseconds until a question may be sent; called again then. */
@@ -61,6 +70,7 @@ export class Pasts {
 
   /** Answers may come late, after newer ones. */
   private take(id: string, past: Past): void {
+    this.answeredAt.set(id, this.now());
     if (past.version >= (this.known.get(id)?.version ?? 0)) this.known.set(id, past);
   }
 }

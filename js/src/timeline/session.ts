@@ -96,7 +96,8 @@ export class TimelineSession extends ViewSession {
     super.tick();
     const wanted: string[] = [];
     for (const row of this.chart.unknown) {
-      if (wanted.push(this.table.columns.id[row] ?? "") === PASTS_PER_MESSAGE) break;
+      const task = this.table.columns.id[row] ?? "";
+      if (this.pasts.isDue(task) && wanted.push(task) === PASTS_PER_MESSAGE) break;
     }
     const wait = this.pasts.tick(wanted);
     if (wait !== null) setTimeout(this.repaint, wait);

@@ -42,11 +42,12 @@ function timesOf(table: TaskTable, bar: Bar): string {
     return `${say("since {time}", { time: from })} · ${taken}`;
   }
   if (bar.ending !== "known") return `${from} – ?`;
-  return `${from} – ${clock(table, bar.end)} · ${elapsed(bar.end - bar.start)}`;
+  return `${from} – ${clock(table, bar.end, bar.start)} · ${elapsed(bar.end - bar.start)}`;
 }
 
-function clock(table: TaskTable, time: number): string {
-  return clockSeconds(table.epoch + time, table.epoch + table.now());
+/** With the date, where that is not the day of `beside`; default: of the present. */
+function clock(table: TaskTable, time: number, beside = table.now()): string {
+  return clockSeconds(table.epoch + time, table.epoch + beside);
 }
 
 function stoodStill(bar: Bar, now: number): number {
@@ -59,13 +60,15 @@ export function tellSeveral(table: TaskTable, bars: readonly Bar[]): Told {
   for (const bar of bars) counts[bar.status] = (counts[bar.status] ?? 0) + 1;
   const first = bars[0]?.start ?? 0;
   const last = bars.at(-1)?.start ?? first;
-  const [from, to] = [clock(table, first), clock(table, last)];
+  const from = clock(table, first);
+  const to = clock(table, last, first);
+  const sameSecond = clock(table, first, first) === to;
   return {
     title: attemptsText(bars.length),
     status: null,
     lines: [
       countsText(counts),
-      from === to ? from : `${from} – ${to}`,
+      sameSecond ? from : `${from} – ${to}`,
       say("too short to tell apart; click to look closer"),
     ],
   };
