@@ -22,7 +22,6 @@ from chongming_task.notebook.extra import require
 from chongming_task.notebook.form import form_of
 from chongming_task.notebook.form_options import option_fields, read_options
 from chongming_task.notebook.form_reading import Wrong, read, read_field
-from chongming_task.notebook.hold import hold_pump
 from chongming_task.notebook.launcher_field import FieldBox, text_box
 from chongming_task.notebook.launcher_words import language_of, say
 from chongming_task.notebook.pump import PUMP
@@ -95,7 +94,7 @@ class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no ty
         )
         self.add_class("cmt-launcher")
         self._hear(self._choice, self._refresh, self._fold, self._submit)
-        self._let_go = hold_pump()
+        self._let_go = PUMP.hold()
 
     def _make_parts(self) -> None:
         """The widgets that are there whatever the task is."""

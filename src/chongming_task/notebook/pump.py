@@ -8,6 +8,7 @@ and answers by the comm handlers. The thread sleeps until something happens or i
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections import deque
@@ -82,6 +83,7 @@ class Pump:
         self._threaded = threaded
         self._lock = threading.Lock()  # guards the lists of lines and outlets, and the thread
         self._lines: list[_Line] = []
+        self._holds: set[object] = set()
         self._posts: deque[Callable[[], None]] = deque()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -118,11 +120,35 @@ class Pump:
                 line = _Line(source, feed)
                 self._lines.append(line)
             line.outlets.append(outlet)
-            if self._threaded and self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="chongming-pump", daemon=True)
-                self._thread.start()
+            self._begin()
         self._wake.set()
         return outlet
+
+    def hold(self) -> Callable[[], None]:
+        """Keeps the thread for somebody who posts to it and has no view.
+
+        Returns:
+            The function that lets go. With the last view and the last hold the thread ends.
+        """
+        token = object()
+        with self._lock:
+            self._holds.add(token)
+            self._begin()
+
+        def let_go() -> None:
+            # At the interpreter's end threads are frozen where they stand, maybe with the lock in their hands.
+            if not sys.is_finalizing():
+                with self._lock:
+                    self._holds.discard(token)
+                self.stop()
+
+        return let_go
+
+    def _begin(self) -> None:
+        """Starts the thread; the lock is held."""
+        if self._threaded and self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="chongming-pump", daemon=True)
+            self._thread.start()
 
     def remove(self, outlet: Outlet) -> None:
         """Ends serving a view; with the last one the thread ends."""
@@ -132,12 +158,10 @@ class Pump:
                     line.outlets.remove(outlet)
             left = [line for line in self._lines if not line.outlets]
             self._lines = [line for line in self._lines if line.outlets]
-            last = not self._lines
         self.post(outlet.close)
         for line in left:
             self.post(lambda line=line: _let_go(line))  # type: ignore[misc]
-        if last:
-            self.stop()
+        self.stop()
 
     def post(self, action: Callable[[], None]) -> None:
         """Has the pump's thread do something to an outlet. Never blocks.
@@ -154,13 +178,13 @@ class Pump:
         return self._clock.now
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Ends the thread, unless a view came meanwhile. Views made later start a new one.
+        """Ends the thread, unless there is a view or a hold. Those that come later start a new one.
 
         Args:
             timeout: Seconds to wait for a round that is under way.
         """
         with self._lock:
-            if self._lines:
+            if self._lines or self._holds:
                 return
             thread, self._thread = self._thread, None
         self._wake.set()

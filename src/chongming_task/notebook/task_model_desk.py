@@ -15,7 +15,6 @@ from typing import Protocol
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.notebook.hold import hold_pump
 from chongming_task.notebook.pump import PUMP, TaskSource
 
 __all__ = ["DESK", "Desk", "Model"]
@@ -118,7 +117,7 @@ class Desk:
     # ---- the desk's thread
 
     def _serve(self) -> None:
-        let_go = hold_pump()
+        let_go = PUMP.hold()
         try:
             while (rest := self._rest()) is not None:
                 self._wake.wait(rest)
