@@ -331,6 +331,9 @@ def test_all_of_it_is_seen_on_opening(show, page):
             assert box["x"] + box["width"] <= canvas["x"] + canvas["width"]
             assert canvas["y"] <= box["y"]
             assert box["y"] + box["height"] <= canvas["y"] + canvas["height"]
+        for part in ("cmt-zoom-frame", "cmt-summary", "cmt-show-trouble"):
+            box = graph.text(part).bounding_box()
+            assert box["x"] + box["width"] <= canvas["x"] + canvas["width"], part
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -189,6 +189,15 @@ def test_a_run_of_another_process_is_shown_from_the_store(tmp_path: Path, monkey
             view.close()
 
 
+def test_where_there_is_no_kernel_a_run_is_what_its_repr_says(controller):
+    """No widget is made."""
+    run = submitted(controller, Gate())
+    run.wait(10)
+    assert run._repr_mimebundle_() is None
+    assert not threads()
+    assert repr(run).startswith("<PipelineRun 'nightly' failed: ")
+
+
 def test_a_run_that_is_not_there_is_named(controller):
     """With what its id looks like."""
     with pytest.raises(UnknownTask, match="no run 'nightly:x' here"):

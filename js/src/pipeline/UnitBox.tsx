@@ -92,7 +92,7 @@ function spokenLook({ name, stack, words, part, look, time, counting }: UnitLook
   return [name, size, took, words, status].filter(Boolean).join(" ");
 }
 
-const LONG_NAME = 18;
+const LONG_NAME = 24;
 const NAME_END = 9;
 
 /** A long name gives way in its middle: what tells it from others mostly stands at its end. */

@@ -22,6 +22,8 @@ export const NAMES_ONLY = 0.62;
 export const COLOURS_ONLY = 0.3;
 /** What the view opens with at least: smaller says nothing, so a part is shown. */
 const READABLE = 0.12;
+/** How large that part is drawn. */
+const PART = 0.85;
 const HEIGHTS = { least: 132, most: 480 };
 
 /** How high the view is for a drawing that is seen whole at a width. */
@@ -42,7 +44,7 @@ export function fitted(world: Size, view: Size): Camera {
 export function opening(world: Size, view: Size, box: Box | undefined): Camera {
   const whole = fitted(world, view);
   if (whole.scale >= READABLE || !box) return whole;
-  const scale = NAMES_ONLY;
+  const scale = PART;
   /** As near to the middle as the edges of the drawing allow. */
   const place = (at: number, length: number, room: number) =>
     length * scale <= room - 2 * MARGIN
