@@ -118,6 +118,20 @@ def test_a_button_ends_the_wait_of_a_cell(desk, artifacts):
     notebook.close()
 
 
+def test_a_page_that_is_reloaded_shows_the_panel_while_the_cell_waits(desk):
+    """And its buttons work."""
+    notebook = desk.open(TASKS, WAITS["plain"])
+    notebook.run_all(wait=False)
+    expect(_row(notebook, "plain")).to_have_attribute("data-status", "running")
+    _expect_prompt(notebook, 0, "[1]:")
+    notebook.save()
+    notebook.page.reload()
+    row = _row(notebook, "plain")
+    row.get_by_test_id("cmt-act-stop").click()
+    expect(row).to_have_attribute("data-status", "stopped")
+    notebook.close()
+
+
 def test_a_click_beside_a_cell_that_does_something_else(desk, artifacts):
     """A subshell hears it at once. Where there is one thread only the row says so, and it counts after the cell."""
     notebook = desk.open(TASKS, BUSY)

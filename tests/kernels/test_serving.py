@@ -179,6 +179,17 @@ def test_a_callback_that_fails_fails_alone(ready):
     assert front.reply(cell)["status"] == "ok"
 
 
+def test_a_page_that_is_reloaded_gets_its_answers(ready):
+    """What it asks of the kernel and of its comms before it shows widgets again."""
+    front = ready.front
+    cell = ready.wait("handle.wait()")
+    assert front.reply(front.client.kernel_info())["status"] == "ok"
+    assert {ready.panel, ready.comm} <= set(front.reply(front.client.comm_info())["comms"])
+    assert front.statuses(cell)[-1] == "busy"
+    ready.stop_tasks()
+    assert front.reply(cell)["status"] == "ok"
+
+
 def test_a_kernel_that_does_not_wait_hears_after_the_cell(ready):
     """Nothing is changed where nobody waits: the click has its turn, before the next cell."""
     front = ready.front

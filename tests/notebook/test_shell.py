@@ -181,8 +181,9 @@ def test_a_kernel_that_is_made_differently_is_left_alone(kernel):
     """Where messages wait for their turn is private, too."""
     assert line_of(None) is None
     assert line_of(kernel) is None
-    for name in ("session", "io_loop", "shell_handlers", "set_parent", "_parent_ident", "_publish_status"):
+    for name in ("session", "io_loop", "shell_handlers", "set_parent", "_parent_ident"):
         setattr(kernel, name, None)
+    kernel._publish_status = kernel._publish_status_and_flush = None
     assert line_of(kernel) is None
     kernel.shell_stream = object()
     assert line_of(kernel) is None

@@ -3,7 +3,8 @@
 There a click lies unread until the cell ends. A wait of ours need not keep it so long: the thread has nothing else to
 do. It sleeps until the task has news *or* a message has come, and then:
 
-- messages of comms (clicks, sliders, heartbeats) are handled at once, in the order in which they came;
+- messages of comms (clicks, sliders, heartbeats) are handled at once, in the order in which they came, and so is what a
+  reloaded page asks before it shows widgets again;
 - all others, such as the next cell, go where they would have gone, and have their turn after this cell.
 
 While a coroutine of ours awaits, the loop reads the messages, and the same is done with them. Without a wait nothing
@@ -29,7 +30,9 @@ from chongming_task.runtime.hosting import Notice
 
 __all__ = ["Serving"]
 
-SERVED = frozenset({"comm_open", "comm_msg", "comm_close"})
+COMMS = frozenset({"comm_open", "comm_msg", "comm_close"})
+RELOADS = frozenset({"kernel_info_request", "comm_info_request"})  # what a page asks first that is opened again
+SERVED = COMMS | RELOADS
 _LONGEST_SLEEP = 86_400.0  # seconds; a longer one is slept in parts
 
 
@@ -45,7 +48,7 @@ class Serving:
         self._line = line
         self._cell_runs = cell_runs
         self._pid = os.getpid()
-        self._parked: deque[Frames] = deque()  # of comms, that nobody has handled yet; first come, first served
+        self._parked: deque[Frames] = deque()  # to be served, and not handled yet; first come, first served
         self._handling = False
         self._awaits: dict[object, Context] = {}  # each with what is current in its cell
         self._ear, self._mouth = socket.socketpair()
@@ -108,7 +111,7 @@ class Serving:
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
-        """While it lasts, messages of comms are handled when they come; in other loops, nothing changes."""
+        """While it lasts, what is served is handled when it comes; in other loops, nothing changes."""
         if not self._holds_up_the_kernel():
             yield
             return
@@ -128,7 +131,7 @@ class Serving:
     # ---- messages
 
     def _arrived(self, frames: Frames) -> Awaitable[None] | None:
-        """Takes a message from the line. That of a comm keeps its turn, for the case that nobody serves it before."""
+        """Takes a message from the line. It keeps its turn, for the case that nobody serves it before."""
         if self._line.kind_of(frames) not in SERVED:
             return self._line.deliver(frames)
         self._parked.append(frames)

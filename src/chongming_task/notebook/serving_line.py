@@ -31,7 +31,10 @@ _logger = logging.getLogger(__name__)
 
 Frames = list[Any]  # a message as it came, undecoded
 Turn = Callable[[], Coroutine[Any, Any, None]]
-_NEEDED = ("session", "io_loop", "shell_handlers", "get_parent", "set_parent", "_parent_ident", "_publish_status")
+_NEEDED = (
+    *("session", "io_loop", "shell_handlers", "get_parent", "set_parent", "_parent_ident"),
+    *("_publish_status", "_publish_status_and_flush"),
+)
 
 
 class Line:
@@ -124,7 +127,7 @@ class Line:
             _logger.exception("a message could not be handled")
         finally:
             _flush(sys.stdout, sys.stderr)
-            kernel._publish_status("idle", "shell")
+            kernel._publish_status_and_flush("idle", "shell", self._replies)
             kernel.set_parent(*current, channel="shell")
             if cell_runs:
                 kernel._publish_status("busy", "shell")
@@ -191,7 +194,7 @@ def _kind_of_line(kernel: Any, *, queued: bool) -> type[Line]:
 
 
 def _run(result: Any) -> None:
-    """Runs a handler that is a coroutine to its end. Those of comms await nothing."""
+    """Runs a handler that is a coroutine to its end. Those that are served await nothing."""
     if inspect.iscoroutine(result):
         try:
             result.send(None)
