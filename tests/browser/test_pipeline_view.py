@@ -106,6 +106,19 @@ def test_a_map_is_one_stack_with_counts_that_hold_while_its_tasks_still_come(sho
     assert sorted(row.get_attribute("data-status") for row in rows.all()[:4]) == ["failed"] * 3 + ["lost"]
 
 
+def test_a_map_has_a_record_of_its_own(show):
+    """Its details and buttons, beside the list of its tasks."""
+    graph = show()
+    graph.unit("load").click()
+    graph.text("cmt-own-record").click()
+    expect(graph.text("cmt-chosen")).to_contain_text("load")
+    expect(graph.text("cmt-chosen")).to_have_attribute("data-status", "blocked")
+    graph.text("cmt-drawer-close").click()
+    expect(graph.text("cmt-own-record")).to_be_focused()
+    graph.text("cmt-member-open").first.click()
+    expect(graph.text("cmt-chosen")).to_have_count(0)  # its line is in the list
+
+
 def test_the_graph_grows_and_moves_with_the_run(show):
     """New nodes, a node that turns out to be a map, progress, a request that waits."""
     graph = show([ran("a", 300, 1), record("b", S.QUEUED, ["a"], queued_at=ago(1))])

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
+from chongming_task.core.runs import PipelineRunStatus
 from chongming_task.core.states import TaskStatus
+from chongming_task.notebook.inbound import RunVerb
 from chongming_task.notebook.run_feed import SAVED_NODES, RunFeed, Standing
 from tests.notebook.sample_runs import chain, half_way, map_tasks, record
+from tests.notebook.test_rows import PROTOCOL
 
 S = TaskStatus
 
@@ -70,3 +74,19 @@ def test_a_saved_graph_is_small_and_says_what_it_lacks():
 def test_a_graph_is_told_in_one_message_of_bounded_size():
     """The largest one that is drawn."""
     assert len(json.dumps(feed_of(chain(5_000)).open().reset(1))) < 250_000
+
+
+def test_typescript_mirrors_what_is_told_of_a_run():
+    """The statuses of a run, its verbs, and the fields of the graph and of how the run stands."""
+    text = PROTOCOL.read_text()
+
+    def between(start: str, end: str) -> str:
+        found = re.search(rf"{re.escape(start)}(.*?){re.escape(end)}", text, re.DOTALL)
+        assert found, start
+        return found[1]
+
+    assert re.findall(r'"(\w+)"', between("export type RunStatus =", ";")) == [each.value for each in PipelineRunStatus]
+    assert re.findall(r'"(\w+)"', between("RUN_VERBS = [", "]")) == [each.value for each in RunVerb]
+    assert re.findall(r"^  (\w+):", between("interface RunStanding {", "}"), re.MULTILINE) == list(Standing._fields)
+    told = feed_of([record("a")]).shape.told()
+    assert re.findall(r"^  (\w+):", between("interface GraphPayload {", "}"), re.MULTILINE) == list(told)

@@ -8,9 +8,10 @@ import { ProgressCell } from "../view/ProgressCell.tsx";
 import { Status } from "../view/Status.tsx";
 import { MemberList } from "./MemberList.tsx";
 import type { PipelineSession } from "./session.ts";
+import { rowsIn } from "./unit_look.ts";
 
 export function Chosen({ session }: { session: PipelineSession }) {
-  const { drawer, drawing } = session;
+  const { drawer, drawing, graph } = session;
   const stack = drawing.unit(session.openStack);
   const { row } = drawer;
   const { dossier } = drawer.follower;
@@ -19,7 +20,7 @@ export function Chosen({ session }: { session: PipelineSession }) {
       {stack && <MemberList session={session} unit={stack} />}
       {row !== null && dossier !== null && (
         <div class="cmt-below">
-          {!stack && <Line session={session} row={row} />}
+          {!(stack && rowsIn(graph, stack).includes(row)) && <Line session={session} row={row} />}
           <div class="cmt-below-drawer">
             <Drawer drawer={drawer} row={row} dossier={dossier} />
           </div>

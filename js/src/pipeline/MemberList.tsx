@@ -25,6 +25,7 @@ export function MemberList({ session, unit }: { session: PipelineSession; unit: 
         <span class="cmt-unit-size">×{count(look.stack?.size ?? 0)}</span>
         <span class="cmt-soft cmt-members-words">{look.words}</span>
         {missing > 0 && <span class="cmt-soft">{say("{count} more to come", { count: count(missing) })}</span>}
+        {unit.kind === "node" && <OwnRecord session={session} row={session.graph.rowOf(unit.nodes[0] ?? -1)} />}
         {unit.kind !== "node" && unit.kind !== "column" && unit.nodes.length <= MOST_UNFOLDED && (
           <button type="button" class="cmt-button" data-testid="cmt-unfold" onClick={() => session.unfold(unit)}>
             {say("Unfold in the graph")}
@@ -43,6 +44,29 @@ export function MemberList({ session, unit }: { session: PipelineSession; unit: 
       </div>
       <List session={session} rows={rows} />
     </section>
+  );
+}
+
+/** A map has a record of its own: what it waits for, and why it has tasks at all. */
+function OwnRecord({ session, row }: { session: PipelineSession; row: number | undefined }) {
+  const opener = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    if (!session.focusWanted || row === undefined || session.current !== row) return;
+    session.focusWanted = false;
+    opener.current?.focus({ preventScroll: true });
+  });
+  if (row === undefined) return null;
+  return (
+    <button
+      ref={opener}
+      type="button"
+      class="cmt-button"
+      data-testid="cmt-own-record"
+      aria-expanded={session.drawer.row === row}
+      onClick={() => session.drawer.toggle(row)}
+    >
+      {say("Details")}
+    </button>
   );
 }
 
