@@ -7,19 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
 
-from tests.support.notebooks import Ran
 from tests.support.page_blocks import ROOT, Block, blocks_of, files_among, page_says, pages, shell_script
 
 LANGUAGES = {"", "python", "console", "text", "json"}
-NOTEBOOKS = [page for page in pages() if page_says(page, "one notebook")]
 FOLDERS = [page for page in pages() if page_says(page, "one folder")]
 ALONE = [
     (page, number)
     for page in pages()
-    if page not in NOTEBOOKS + FOLDERS
+    if page not in FOLDERS and not page_says(page, "one notebook")  # those: tests/docs/test_tutorial.py
     for number, block in enumerate(blocks_of(page))
     if block.runs
 ]
@@ -55,17 +52,6 @@ def test_a_block_runs_by_itself(page, number, tmp_path):
 def test_a_page_can_be_followed_in_a_shell(page, tmp_path):
     """From top to bottom, in one folder."""
     run_in_shell([block for block in blocks_of(page) if block.runs], tmp_path)
-
-
-@pytest.mark.notebook
-@pytest.mark.parametrize("page", NOTEBOOKS, ids=name_of)
-def test_a_page_can_be_followed_in_a_notebook(page, tmp_path, monkeypatch):
-    """By copy and paste into the cells of one, from top to bottom."""
-    monkeypatch.setenv("PYTHONWARNINGS", "ignore:the SQLite library:UserWarning")  # pages tell of it
-    cells = files_among([block for block in blocks_of(page) if block.runs and block.language == "python"], tmp_path)
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.code) for cell in cells])
-    nbformat.write(made, tmp_path / "page.ipynb")
-    Ran(tmp_path / "page.ipynb", tmp_path, probe="print('{}')").went_well()
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)
