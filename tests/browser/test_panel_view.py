@@ -671,3 +671,21 @@ def test_the_themes_follow_jupyterlab(show):
     light = panel.page.evaluate(read)
     panel.view.theme("dark")
     panel.page.wait_for_function(f"{read} !== {light!r}")
+
+
+def test_what_may_be_behind_is_not_called_up_to_date(show, artifacts):
+    """The store's trouble is said above the rows for as long as it lasts; rows go on changing under it."""
+    panel = show()
+    assert panel.text("cmt-fresh").inner_text() == "up to date"
+    panel.feed.trouble = "3 changes wait: the store has failed since 12:03:07 UTC (disk full)"
+    panel.view.deliver(panel.cursor.patch(_now_ms()))
+    panel.text("cmt-trouble").wait_for()
+    assert panel.text("cmt-trouble").inner_text().startswith("This may be behind: 3 changes wait: the store has failed")
+    assert panel.text("cmt-fresh").inner_text() == "may be behind"
+    panel.page.screenshot(path=artifacts / "panel-trouble.png")
+    panel.reset()
+    panel.text("cmt-trouble").wait_for()
+    panel.feed.trouble = None
+    panel.view.deliver(panel.cursor.patch(_now_ms()))
+    panel.text("cmt-trouble").wait_for(state="detached")
+    assert panel.text("cmt-fresh").inner_text() == "up to date"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from chongming_task.core.failures import Failure, FailureKind
 from chongming_task.core.records import AttemptRecord, OutputLine, Progress, TaskSnapshot, Transition
@@ -160,6 +160,20 @@ class FakeAnswer:
     acted: bool = True
 
 
+class FakeHealth(NamedTuple):
+    """How a store does."""
+
+    trouble: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it does well."""
+        return self.trouble is None
+
+    def __str__(self) -> str:
+        return self.trouble or "all is well"
+
+
 @dataclass
 class FakeController:
     """As much of a controller as a panel uses."""
@@ -170,6 +184,7 @@ class FakeController:
     asked: list[tuple[Verb, tuple[str, ...], dict[str, Any]]] = field(default_factory=list)
     refuse: Exception | None = None  # raised by ask, as a closed controller does
     lines: list[OutputLine] = field(default_factory=list)
+    health: FakeHealth = field(default_factory=FakeHealth)
 
     def get(self, task_id: str) -> TaskSnapshot:
         """One task."""

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from chongming_task.core.states import TaskStatus
+from chongming_task.errors import StoreError
 from chongming_task.notebook.inbound import Signal
 from chongming_task.notebook.outlet import Outlet
-from chongming_task.notebook.pump import Clock, Pump
-from tests.notebook.sample_tasks import FakeController, ended, running, task
+from chongming_task.notebook.pump import LOOK_AFTER, Clock, Pump
+from tests.notebook.sample_tasks import FakeController, FakeHealth, ended, one_of_each, running, task
 
 THREAD = "chongming-pump"
 
@@ -148,7 +149,7 @@ def test_a_controller_is_let_go_while_nobody_looks(pump, clock):
 
 
 def test_a_controller_that_cannot_be_followed_does_not_stop_the_others(pump, clock, caplog):
-    """It is told once in the log; its views keep what they show."""
+    """It is told once in the log; its views keep what they show, and say why it may be behind."""
     broken, sound = FakeController([task(1, "a")]), FakeController([task(2, "b")])
     show(pump, sound)
     feed = pump.feed_of(broken)
@@ -164,13 +165,13 @@ def test_a_controller_that_cannot_be_followed_does_not_stop_the_others(pump, clo
         pump.round()
         clock.seconds += 1
     assert widget.messages[-1]["counts"] == {"queued": 1}
-    assert caplog.messages == ["the panel cannot follow its controller any more: RuntimeError"]
+    assert caplog.messages == ["a view cannot follow its controller (RuntimeError), and tries again"]
 
 
 def test_a_round_says_when_the_next_is_due(pump, clock):
     """The thread sleeps until then, and without awake views until something happens."""
     outlet, _ = show(pump, FakeController([task(1, "a")]))
-    assert pump.round() == pytest.approx(clock.now + 10)
+    assert pump.round() == pytest.approx(clock.now + LOOK_AFTER)
     clock.seconds += 61
     assert pump.round() is None
     assert not outlet.awake
@@ -249,3 +250,49 @@ def test_a_busy_engine_does_not_make_the_thread_spin():
     pump.remove(outlet)
     assert commits > 1000
     assert rounds <= took / 0.05 + 2
+
+
+def test_a_source_in_trouble_is_told_of_and_when_it_is_over(pump, clock):
+    """Within a second; no change of a row is needed for it."""
+    controller = FakeController(one_of_each())
+    _, widget = show(pump, controller)
+    clock.seconds += 2
+    pump.round()
+    widget.messages.clear()
+    for trouble in ("the store has failed since 12:03:07 UTC (disk full)", None):
+        controller.health = FakeHealth(trouble)
+        clock.seconds += LOOK_AFTER + 0.01
+        due = pump.round()
+        assert widget.messages[-1]["trouble"] == trouble
+        assert due is not None
+        assert due <= clock.now + LOOK_AFTER
+    clock.seconds += LOOK_AFTER + 0.01
+    told = len(widget.messages)
+    pump.round()
+    assert [message for message in widget.messages[told:] if message["kind"] == "patch"] == []
+
+
+def test_a_store_that_cannot_be_read_is_tried_again(pump, clock, monkeypatch):
+    """Meanwhile the view says so; afterwards it knows what it has missed."""
+    controller = FakeController(one_of_each())
+    feed = pump.feed_of(controller)
+    widget = Widget()
+    outlet = pump.add(controller, feed, widget)
+
+    def fail() -> None:
+        raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(controller, "list_tasks", fail)
+        pump.post(lambda: outlet.hear(Signal.HELLO, pump.now))
+        pump.round()
+        assert widget.messages[-1]["trouble"] == "its store cannot be read: the disk is gone"
+        assert controller.taps == []
+    controller.change(controller.tasks[0]._replace(name="changed meanwhile"))
+    clock.seconds += LOOK_AFTER + 0.01
+    pump.round()
+    clock.seconds += 1
+    pump.round()
+    assert feed.row(0).name == "changed meanwhile"
+    assert feed.trouble is None
+    assert len(controller.taps) == 1

@@ -5,8 +5,8 @@ import { elapsed } from "../format.ts";
 import { elapsedMs } from "../tasks/order.ts";
 import { clockHint } from "../tasks/row_text.ts";
 import { Actions } from "../view/Actions.tsx";
+import { Doubt } from "../view/Doubt.tsx";
 import { Foot } from "../view/Foot.tsx";
-import { Gone } from "../view/Gone.tsx";
 import { Icon } from "../view/Icon.tsx";
 import { Menu } from "../view/Menu.tsx";
 import { ProgressCell } from "../view/ProgressCell.tsx";
@@ -29,7 +29,7 @@ export function Card({ session }: { session: CardSession }) {
       lang={spoken()}
       aria-label={say("Task {name}", { name })}
     >
-      {life === "gone" && <Gone session={session} />}
+      <Doubt session={session} />
       {table.size > 0 ? <Line session={session} name={name} /> : <p class="cmt-empty">{say(LOADING)}</p>}
       {session.lines !== null && <Tail session={session} />}
       {drawer.row !== null && dossier !== null && (

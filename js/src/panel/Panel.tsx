@@ -1,8 +1,8 @@
 /** The whole panel, top to bottom. Drawn anew, as a whole, whenever something changed: only differences reach the DOM. */
 
+import { Doubt } from "../view/Doubt.tsx";
 import { FilterBox } from "../view/FilterBox.tsx";
 import { Foot } from "../view/Foot.tsx";
-import { Gone } from "../view/Gone.tsx";
 import { Menu } from "../view/Menu.tsx";
 import { SegmentBar } from "../view/SegmentBar.tsx";
 import { Summary } from "../view/Summary.tsx";
@@ -32,7 +32,7 @@ export function Panel({ session }: { session: PanelSession }) {
           <FilterBox session={session} />
         </div>
       </header>
-      {life === "gone" && <Gone session={session} />}
+      <Doubt session={session} />
       {table.total() === 0 ? (
         <p class="cmt-empty" data-testid="cmt-empty">
           {life === "connecting" && session.asOf === null ? say(LOADING) : say(EMPTY)}

@@ -1,8 +1,8 @@
 /** A run's graph, top to bottom: how the run stands, what went wrong, the graph, and what was chosen in it. */
 
 import { count } from "../format.ts";
+import { Doubt } from "../view/Doubt.tsx";
 import { Foot } from "../view/Foot.tsx";
-import { Gone } from "../view/Gone.tsx";
 import { Menu } from "../view/Menu.tsx";
 import { LOADING } from "../view/words.ts";
 import { say, spoken } from "../words/say.ts";
@@ -25,7 +25,7 @@ export function Pipeline({ session }: { session: PipelineSession }) {
       aria-label={say("Pipeline run {name}", { name })}
     >
       <Head session={session} name={name} />
-      {life === "gone" && <Gone session={session} />}
+      <Doubt session={session} />
       <Trouble session={session} />
       {graph.size === 0 ? (
         <p class="cmt-empty" data-testid="cmt-empty">

@@ -39,6 +39,8 @@ export class TaskTable {
   counts: Counts = {};
   /** Rows the kernel has not told yet. */
   behind = 0;
+  /** Why the rows may be behind what is true, in the kernel's words; null: they are not. */
+  trouble: string | null = null;
   size = 0;
   /** Moves when the order or the membership of a filter may have changed. */
   orderVersion = 0;
@@ -121,6 +123,7 @@ export class TaskTable {
     this.offset = Math.min(this.offset, this.clock() - message.at);
     if (message.counts) this.counts = message.counts;
     if (message.behind !== undefined) this.behind = message.behind;
+    if (message.trouble !== undefined) this.trouble = message.trouble;
     this.write(message.blocks, message.at);
     return true;
   }
@@ -139,6 +142,7 @@ export class TaskTable {
     this.epoch = start.epoch;
     this.counts = start.counts;
     this.behind = start.behind;
+    this.trouble = start.trouble ?? null;
     this.situations = start.situations.map(readSituation);
     this.endings.clear();
     this.speeds.clear();

@@ -3,8 +3,8 @@
 import { Drawer } from "../drawer/Drawer.tsx";
 import { count } from "../format.ts";
 import { Actions } from "../view/Actions.tsx";
+import { Doubt } from "../view/Doubt.tsx";
 import { Foot } from "../view/Foot.tsx";
-import { Gone } from "../view/Gone.tsx";
 import { Menu } from "../view/Menu.tsx";
 import { Status } from "../view/Status.tsx";
 import { Summary } from "../view/Summary.tsx";
@@ -31,7 +31,7 @@ export function Timeline({ session }: { session: TimelineSession }) {
         <Summary name={name} table={table} />
         <Tools session={session} />
       </header>
-      {life === "gone" && <Gone session={session} />}
+      <Doubt session={session} />
       {chart.facts.size > 0 ? (
         <Plot session={session} name={name} />
       ) : (

@@ -79,6 +79,7 @@ const QUIET_MS = 15_000;
 
 function freshness(session: ViewSession): string {
   if (session.table.behind > 0) return say("{count} more to come", { count: count(session.table.behind) });
+  if (session.table.trouble !== null) return say("may be behind");
   if (session.orderHeld) return say("order held under the pointer");
   if (session.asOf === null || session.life === "gone") return "";
   const now = Date.now();

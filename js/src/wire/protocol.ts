@@ -163,6 +163,8 @@ interface TableState extends RunState {
   counts: Counts;
   /** Rows the view has not been told yet: a large table arrives in pages. */
   behind: number;
+  /** Why the rows may be behind what is true; null: they are not. */
+  trouble?: string | null;
   blocks: Block[];
 }
 

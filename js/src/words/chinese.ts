@@ -120,6 +120,8 @@ export const CHINESE: Readonly<Record<string, string>> = {
   "waiting for the kernel": "正在等待内核",
   "the kernel is gone": "内核已断开",
   "the kernel is gone and did not answer": "内核已断开，没有答复",
+  "This may be behind: {why}": "可能不是最新状态：{why}",
+  "may be behind": "可能不是最新",
   "Kernel gone": "内核已断开",
   "Kernel gone: last known state, {when}": "内核已断开：最后已知状态，{when}",
   "{count} more to come": "还有 {count} 个待加载",

@@ -51,6 +51,8 @@ class Feed:
         self._numbers: dict[str, int] = {}  # read by the inbound check on other threads; only ever added to
         self._counts = Counter(dict.fromkeys(TaskStatus, 0))  # never grows: read by other threads as well
         self._cursors: list[Cursor] = []
+        self.trouble: str | None = None
+        """Why the rows may be behind what is true."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -134,6 +136,7 @@ class Feed:
             "at": now_ms - self.epoch_ms,
             "counts": self.counts(),
             "situations": situations(),
+            "trouble": self.trouble,
         }
 
 
@@ -147,6 +150,7 @@ class Cursor:
         self._changed: OrderedDict[int, int] = OrderedDict()  # row number -> changed fields, oldest change first
         self._unsent: OrderedDict[int, None] = OrderedDict()  # rows the view has never had, the most wanted first
         self._counts_sent: dict[str, int] = {}
+        self._trouble_sent: str | None = None
 
     def mark(self, number: int, fields: int) -> None:
         """Notes that a row changed. One that moves is worth more than one that only waits to be told."""
@@ -161,7 +165,7 @@ class Cursor:
     @property
     def dirty(self) -> bool:
         """Whether there is anything to tell."""
-        return bool(self._changed or self._unsent)
+        return bool(self._changed or self._unsent) or self._trouble_sent != self._feed.trouble
 
     def reset(self, now_ms: int) -> dict[str, Any]:
         """Begins anew: the heading and the first page of the rows. The others follow as patches.
@@ -174,7 +178,7 @@ class Cursor:
         self._seq += 1
         blocks = self._page()
         heading = self._feed.heading(now_ms)
-        self._counts_sent = heading["counts"]
+        self._counts_sent, self._trouble_sent = heading["counts"], heading["trouble"]
         return {"kind": "reset", "seq": self._seq, **heading, "behind": len(self._unsent), "blocks": blocks}
 
     def patch(self, now_ms: int) -> dict[str, Any] | None:
@@ -194,6 +198,8 @@ class Cursor:
         counts = self._feed.counts()
         if counts != self._counts_sent:
             self._counts_sent = message["counts"] = counts
+        if (trouble := self._feed.trouble) != self._trouble_sent:
+            self._trouble_sent = message["trouble"] = trouble
         return message
 
     def _page(self) -> list[dict[str, Any]]:

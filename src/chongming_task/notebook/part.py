@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chongming_task.core.query import pipeline_of
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.notebook.pump import TaskSource
+from chongming_task.notebook.pump import Health, TaskSource
 from chongming_task.notebook.view import Steered
 
 __all__ = ["Part", "run_of", "task_of"]
@@ -33,6 +33,11 @@ class Part:
         self.list_tasks = list_tasks
         self._whole = whole
         self._belongs = belongs
+
+    @property
+    def health(self) -> Health:
+        """How its controller does."""
+        return self._whole.health
 
     def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None], /) -> Callable[[], None]:
         """Calls back with the latest snapshots of its tasks after every change of one; returns how to end that."""

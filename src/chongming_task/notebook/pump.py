@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chongming_task.core.records import TaskSnapshot
+from chongming_task.errors import ControllerClosed
 from chongming_task.notebook.feed import Feed
 from chongming_task.notebook.outlet import Outlet, Port
 from chongming_task.notebook.shell import SHELL
@@ -25,13 +26,26 @@ __all__ = ["PUMP", "Clock", "Pump", "TaskSource"]
 
 logger = logging.getLogger(__name__)
 
+LOOK_AFTER = 1.0  # seconds between two looks at how the sources do
 SHORTEST_ROUND = 0.05  # seconds between two rounds of a busy pump: bounds what it takes from the kernel
+
+
+class Health(Protocol):
+    """Whether a source tells all that is true. As text: one sentence."""
+
+    @property
+    def ok(self) -> bool:
+        """It does."""
 
 
 class TaskSource(Protocol):
     """What the pump needs of a controller."""
 
     name: str | None  # what the views are headed with
+
+    @property
+    def health(self) -> Health:
+        """How it does; never waits."""
 
     def list_tasks(self) -> list[TaskSnapshot]:
         """Every task as it stands."""
@@ -68,6 +82,7 @@ class _Line:
     news: deque[Sequence[TaskSnapshot]] = field(default_factory=deque)  # from the engine's thread
     outlets: list[Outlet] = field(default_factory=list)
     untap: Callable[[], None] | None = None
+    out_of_reach: str | None = None  # why it cannot be followed
 
 
 class Pump:
@@ -218,16 +233,22 @@ class Pump:
             lines = [(line, list(line.outlets)) for line in self._lines]
         due: list[float] = []
         for line, outlets in lines:
-            _follow(line, any(outlet.awake for outlet in outlets), self._wake.set)
-            if _take_in(line):
+            _follow(line, _is_watched(outlets), self._wake.set)
+            if _take_in(line) | _look(line):
                 for outlet in outlets:
                     outlet.changed(self._clock.now)
             due += [at for outlet in outlets if (at := outlet.tick(self._clock)) is not None]
+            if _is_watched(outlets):
+                due.append(self._clock.now + LOOK_AFTER)
         return min(due, default=None)
 
     def _run_posts(self) -> None:
         while self._posts:
             self._posts.popleft()()
+
+
+def _is_watched(outlets: Sequence[Outlet]) -> bool:
+    return any(outlet.awake for outlet in outlets)
 
 
 def _take_in(line: _Line) -> bool:
@@ -236,6 +257,13 @@ def _take_in(line: _Line) -> bool:
     while line.news:
         latest.update((task.task_id, task) for task in line.news.popleft())
     return line.feed.absorb(latest.values())
+
+
+def _look(line: _Line) -> bool:
+    """Asks the source how it does. Returns whether that has changed."""
+    health = line.source.health
+    before, line.feed.trouble = line.feed.trouble, line.out_of_reach or (None if health.ok else str(health))
+    return line.feed.trouble != before
 
 
 def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
@@ -254,8 +282,15 @@ def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
             line.untap = line.source.tap(hear)
             # What is committed from now on comes through the tap, after this: nothing is missed, nothing stays old.
             line.news.appendleft(line.source.list_tasks())
-        except Exception as error:  # a closed controller, a store out of reach: the views keep what they show
-            logger.warning("the panel cannot follow its controller any more: %s", type(error).__name__)
+            line.out_of_reach = None
+        except ControllerClosed:  # nothing more will happen to what it has
+            logger.info("a view shows how the tasks of a closed controller ended")
+        except Exception as error:  # a store out of reach, say: the views keep what they show, and say so
+            if line.out_of_reach is None:
+                logger.warning("a view cannot follow its controller (%s), and tries again", type(error).__name__)
+            line.out_of_reach = f"its store cannot be read: {str(error) or type(error).__name__}"
+            line.untap()
+            line.untap = None
 
 
 def _let_go(line: _Line) -> None:
