@@ -12,9 +12,9 @@ import chongming_task
 
 
 def modules() -> list[str]:
-    """Every module of the package that needs no extra."""
+    """Every module of the package."""
     names = [m.name for m in pkgutil.walk_packages(chongming_task.__path__, "chongming_task.")]
-    return ["chongming_task", *(name for name in names if ".notebook" not in name and not name.endswith("__main__"))]
+    return ["chongming_task", *(name for name in names if not name.endswith("__main__"))]
 
 
 @pytest.mark.parametrize("name", modules())

@@ -25,6 +25,15 @@ MODULES = (
     "chongming_task.testing",
     "chongming_task.tqdm",
 )
+VIEWS = (
+    "card.Card",
+    "launcher.Launcher",
+    "panel.Panel",
+    "pipeline_view.PipelineView",
+    "task_model.TaskModel",
+    "timeline.Timeline",
+)
+"""What of the notebook people make themselves, or are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,10 @@ def public_names() -> dict[str, Any]:
     found = {}
     for module in map(importlib.import_module, MODULES):
         found |= {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__ if name[0] != "_"}
+    for place, _, name in (view.partition(".") for view in VIEWS):
+        found[f"chongming_task.notebook.{place}.{name}"] = getattr(
+            importlib.import_module(f"chongming_task.notebook.{place}"), name
+        )
     return found
 
 

@@ -210,6 +210,7 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
             >>> from chongming_task import Controller
             >>> with tempfile.TemporaryDirectory() as folder, Controller(f"{folder}/runs.db") as controller:
             ...     handle = controller.submit(pow, 2, 10)
+            ...     _ = handle.wait(timeout=10)
             ...     with Controller.attach(f"{folder}/runs.db") as operator:
             ...         str(controller.get(handle).task_id == operator.get(handle).task_id)
             'True'

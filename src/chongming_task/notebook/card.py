@@ -20,8 +20,16 @@ class Card(View):
         language: ``"en"`` or ``"zh"``; default: as the browser prefers.
 
     Raises:
-        TaskNotFound: There is no such task.
+        UnknownTask: There is no such task.
         ConfigurationError: For another language.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     view = Card(controller, handle.id)
+        ...     view.close()
     """
 
     _view = "card"

@@ -19,6 +19,14 @@ class Panel(View):
 
     Raises:
         ConfigurationError: For another language.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     view = Panel(controller)
+        ...     view.close()
     """
 
     _view = "panel"

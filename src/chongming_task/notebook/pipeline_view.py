@@ -69,6 +69,15 @@ class PipelineView(View):
     Raises:
         UnknownTask: No task belongs to such a run.
         ConfigurationError: For another language.
+
+    Example:
+        >>> from chongming_task import Controller, Pipeline
+        >>> pipeline = Pipeline("sums")
+        >>> _ = pipeline.add(sum, [1, 2])
+        >>> with Controller() as controller:
+        ...     run = pipeline.submit(controller)
+        ...     view = PipelineView(controller, run)
+        ...     view.close()
     """
 
     _view = "pipeline"

@@ -77,7 +77,11 @@ class TaskModel(traitlets.HasTraits):
         self._let_go = DESK.add(handle._controller, self, lambda: handle.snapshot)
 
     def show(self, task: TaskSnapshot) -> None:
-        """For the desk: takes over how the task stands."""
+        """For the desk: takes over how the task stands.
+
+        Args:
+            task: The record as it stands.
+        """
         self._speak(lambda: self._take_over(task))
 
     def _take_over(self, task: TaskSnapshot) -> None:

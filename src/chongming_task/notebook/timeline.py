@@ -22,6 +22,14 @@ class Timeline(View):
 
     Raises:
         ConfigurationError: For another language.
+
+    Example:
+        >>> from chongming_task import Controller
+        >>> with Controller() as controller:
+        ...     handle = controller.submit(pow, 2, 10)
+        ...     _ = handle.wait(timeout=10)
+        ...     view = Timeline(controller)
+        ...     view.close()
     """
 
     _view = "timeline"

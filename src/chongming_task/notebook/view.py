@@ -144,11 +144,19 @@ class View(anywidget.AnyWidget):
     # ---- called by the pump's thread
 
     def deliver(self, message: dict[str, Any]) -> None:
-        """Sends a custom message to every view of this widget."""
+        """Sends a custom message to every view of this widget.
+
+        Args:
+            message: What the browser is told, as JSON.
+        """
         self.send(message)
 
     def save(self, table: dict[str, Any]) -> None:
-        """Replaces the saved table."""
+        """Replaces the saved table.
+
+        Args:
+            table: What a reopened notebook shows, as JSON.
+        """
         self.saved = table
 
     # ---- called by whichever thread handles comms
