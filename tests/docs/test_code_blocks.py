@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.page_blocks import ROOT, Block, blocks_of, files_among, page_says, pages, shell_script
 
-LANGUAGES = {"", "python", "console", "text", "json"}
+LANGUAGES = {"", "python", "console", "text", "json", "ts"}
 FOLDERS = [page for page in pages() if page_says(page, "one folder")]
 ALONE = [
     (page, number)

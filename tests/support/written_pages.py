@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.support import page_reference, page_states, page_tables
+from tests.support import page_reference, page_states, page_tables, page_wire
 
 __all__ = ["DOCS", "PARTS", "PICTURES", "pages", "written"]
 
@@ -24,6 +24,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "transitions": page_states.transitions,
     "verbs": page_states.verbs,
     "view limits": page_reference.view_limits,
+    "wire details": page_wire.details,
+    "wire from a view": page_wire.from_view,
+    "wire from the kernel": page_wire.from_kernel,
     "wire row": page_reference.wire_row,
 }
 PICTURES: Mapping[Path, Callable[[], str]] = {DOCS / "images" / "states.svg": page_states.picture}
