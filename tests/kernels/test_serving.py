@@ -156,6 +156,19 @@ def test_an_interrupt_ends_the_wait_and_nothing_else(ready):
     front.run("assert handle.wait(20) == 'stopped'")
 
 
+def test_an_interrupt_that_raises_nothing_ends_no_wait(ready):
+    """Whoever handles it in another way hears of it, and the wait goes on."""
+    front = ready.front
+    handler = "import signal\nbefore = signal.signal(signal.SIGINT, lambda *args: print('noted'))"
+    cell = ready.wait(f"{handler}\nprint('ready')\nprint(f'came {{handle.wait()}}')\n_ = signal.signal(2, before)")
+    front.printed("ready")
+    front.interrupt()
+    front.printed("noted")
+    ready.stop_tasks()
+    front.printed("came stopped")
+    assert front.reply(cell)["status"] == "ok"
+
+
 def test_a_callback_that_waits_is_waited_for(ready):
     """Clicks wait meanwhile: a callback is not run within another one."""
     front = ready.front

@@ -63,6 +63,13 @@ class Serving:
         if not self._holds_up_the_kernel():
             return notice.wait(seconds)
         ends = math.inf if seconds is None else time.monotonic() + seconds
+        while True:
+            self._serve_until(notice, ends)
+            if notice.is_set() or time.monotonic() >= ends:
+                return notice.is_set()
+
+    def _serve_until(self, notice: Notice, ends: float) -> None:
+        """Serve until the notice is set, the time is up, or an interrupt came, which is then heard."""
         with HeldInterrupts(self._wake) as interrupts:
             notice.tell(self._wake)
             try:
@@ -71,12 +78,11 @@ class Serving:
                     self._serve(copy_context(), interrupts)
                     left = ends - time.monotonic()
                     if notice.is_set() or left <= 0:
-                        break
+                        return
                     self._sleep(left)
             finally:
                 notice.tell(None)
                 self._line.look_again()
-        return notice.is_set()
 
     def _holds_up_the_kernel(self) -> bool:
         """Whether this thread is the one whose loop reads messages, and is not handling one for a wait already."""

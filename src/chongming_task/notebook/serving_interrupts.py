@@ -32,8 +32,12 @@ class HeldInterrupts:
 
     def __enter__(self) -> Self:
         self._before = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, self._hold)
+        self._handle_by(self._hold)
         return self
+
+    def _handle_by(self, handler: Any) -> None:
+        if self._before is not None:  # or else somebody handles them who is not of Python
+            signal.signal(signal.SIGINT, handler)
 
     def _hold(self, number: int, frame: Any) -> None:
         if callable(self._before):  # an idle kernel ignores them
@@ -43,11 +47,11 @@ class HeldInterrupts:
     @contextmanager
     def let_through(self) -> Generator[None]:
         """For code of the user's, which must not be waited for. What it swallows is raised at the end all the same."""
-        signal.signal(signal.SIGINT, self._pass_on)
+        self._handle_by(self._pass_on)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, self._hold)
+            self._handle_by(self._hold)
 
     def _pass_on(self, number: int, frame: Any) -> None:
         self._hold(number, frame)
@@ -55,6 +59,6 @@ class HeldInterrupts:
             self._before(number, frame)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        self._handle_by(self._before)
         if kind is None and self._came:
             self._before(*self._came[0])
