@@ -174,6 +174,9 @@ def test_a_scheduler_that_dies_takes_its_tasks_and_nothing_else(tmp_path):
             (why,) = controller.waiting_for(new[0])
             assert why.startswith(f"the Dask scheduler at {address}, out of reach since ")
             assert new[2].stop(timeout=10)
+            held_now = psutil.Process().num_fds()
+            until(lambda: "refused" in controller.waiting_for(new[0])[0], "it has been looked for again", 30)
+            until(lambda: psutil.Process().num_fds() <= held_now, "looking for it costs nothing", 30)
             until(lambda: not psutil.pid_exists(worker) or is_stopped(notes), "the task that was lost has ended", 60)
             with processes(port):
                 pids = {each.result(timeout=90) for each in new[:2]}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
 from distributed import Client, Future
+from distributed.comm.addressing import get_address_host_port, parse_address
 
 from chongming_task.core.effects import StopReason
 from chongming_task.errors import ConfigurationError
@@ -23,6 +26,7 @@ Heard = Callable[[Any], None]
 """Takes what the cluster says: bytes of a worker's messages, or a dict from the fence. Must not block."""
 
 _LARGE = 1 << 20  # bytes; what is larger goes to a worker on its own, not with the graph
+_KNOCK_SECONDS = 0.1  # between two tries to find anybody at an address
 _RECALLS = (0.0, 0.3, 1.0)  # seconds before each try to call an attempt back
 _LOOKS = (0.0, 0.05, 0.2, 0.5, 0.75, 1.0)  # seconds between looks whether a process is gone
 _ANSWER_SECONDS = 1.0  # a neighbour may take so long to say so
@@ -49,6 +53,7 @@ class Connection:
         self._processes: dict[str, str] = {}  # of workers, see ownership
         self._words: dict[str, list[Stop | Pause | Resume]] = {}  # to be sent, by worker
         self._telling: set[str] = set()  # workers that are being told something
+        _wait_for(address, timeout)
         self._client = Client(address, security=security, timeout=timeout, set_as_default=False, name="chongming")
         try:
             self._client.register_plugin(Fence(self.topic, self._client.id))
@@ -177,6 +182,10 @@ class Connection:
         except Exception:  # they are gone already, or have no chongming-task: whoever sends them something is told
             pass
 
+    def met(self, worker: str, process: str) -> None:
+        """A worker has said by itself who it is."""
+        self._processes[worker] = process
+
     def find_out(self, worker: str | None, done: Callable[[bool], None]) -> None:
         """Find out whether a worker's process has ended; it may be about to.
 
@@ -207,3 +216,24 @@ class Connection:
         except Exception:  # nobody answers: it is not known
             return False
         return any(answers.values())
+
+
+def _wait_for(address: str, timeout: float) -> None:
+    """Wait until somebody listens there: a client that is made in vain leaves a thread and descriptors behind.
+
+    Raises:
+        OSError: Nobody does.
+        ValueError: That is no address.
+    """
+    if parse_address(address)[0] == "inproc":
+        return
+    host, port = get_address_host_port(address)
+    ends = time.monotonic() + timeout
+    while True:
+        try:
+            socket.create_connection((host, port), timeout).close()
+            return
+        except OSError:
+            if time.monotonic() + _KNOCK_SECONDS > ends:
+                raise
+        time.sleep(_KNOCK_SECONDS)

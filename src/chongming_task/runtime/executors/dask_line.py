@@ -18,7 +18,6 @@ from typing import Any
 from chongming_task.core.effects import StopReason
 from chongming_task.core.failures import describe_exception
 from chongming_task.core.triggers import Ended
-from chongming_task.errors import ConfigurationError
 from chongming_task.runtime.executors.dask_connection import Connection
 from chongming_task.runtime.executors.dask_execution import DaskExecution, Parcel
 from chongming_task.runtime.executors.dask_worker import BeganAt
@@ -172,6 +171,8 @@ class Line:
 
     def _take_message(self, message: Any) -> None:
         execution = self._executions.get(message.serial)
+        if isinstance(message, BeganAt):
+            self._connection.met(message.worker, message.process)
         if execution is None:
             return
         if isinstance(message, BeganAt):
@@ -192,10 +193,8 @@ class Line:
 
     def _reconnect(self) -> None:
         """The scheduler is gone: so is all that it had; go on as soon as it answers."""
-        since = f"{datetime.now(UTC):%H:%M:%S} UTC"
-        self.obstacle = (
-            f"the Dask scheduler at {self.address}, out of reach since {since}; tasks are sent as soon as it answers"
-        )
+        away = f"the Dask scheduler at {self.address}, out of reach since {datetime.now(UTC):%H:%M:%S} UTC"
+        self.obstacle = f"{away}; tasks are sent as soon as it answers"
         self._connected.clear()
         _logger.warning("the Dask scheduler at %s is out of reach; what ran on its workers is lost", self.address)
         with self._lock:
@@ -206,7 +205,8 @@ class Line:
         while not self._closing.wait(_AGAIN_SECONDS):
             try:
                 self._connection = self._connect()
-            except (OSError, ConfigurationError):  # told already: whoever waits sees why
+            except Exception as error:  # whatever Dask raises: this thread goes on trying, and whoever waits is told
+                self.obstacle = f"{away} ({error}); tasks are sent as soon as it answers"
                 continue
             self.obstacle = None
             _logger.warning("the Dask scheduler at %s answers again", self.address)
