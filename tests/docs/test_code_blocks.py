@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.page_blocks import ROOT, Block, blocks_of, files_among, page_says, pages, shell_script
 
-LANGUAGES = {"", "python", "console", "text", "json", "ts"}
+LANGUAGES = {"", "bash", "python", "console", "text", "json", "ts"}
 FOLDERS = [page for page in pages() if page_says(page, "one folder")]
 ALONE = [
     (page, number)
@@ -62,7 +62,7 @@ def test_blocks_say_what_they_are(page):
 
 def test_few_blocks_do_not_run():
     """Each of them says why; most do run."""
-    code = [block for page in pages() for block in blocks_of(page) if block.language in ("python", "console")]
+    code = [block for page in pages() for block in blocks_of(page) if block.language in ("bash", "console", "python")]
     idle = [block for block in code if not block.runs]
     assert len(idle) <= len(code) / 8
 

@@ -37,7 +37,7 @@ class Block:
     @property
     def runs(self) -> bool:
         """Whether it is code that is run."""
-        return self.language in ("python", "console") and self.not_run is None
+        return self.language in ("python", "console", "bash") and self.not_run is None
 
 
 def pages() -> list[Path]:
@@ -79,5 +79,7 @@ def shell_script(blocks: list[Block]) -> str:
 def _for_shell(block: Block) -> str:
     if block.language == "python":
         return f"python - <<'_END_OF_BLOCK_'\n{block.code}_END_OF_BLOCK_\n"
+    if block.language == "bash":
+        return block.code
     commands = re.findall(r"^\$ (.*(?:\\\n.*)*)$", block.code, re.MULTILINE)
     return "".join(f"{command}\n" for command in commands)
