@@ -60,6 +60,7 @@ class Line:
         self._closing = threading.Event()
         self._connected = threading.Event()
         self._connection = self._connect()
+        self._connected.set()
         self._threads = [
             threading.Thread(target=target, name=f"chongming-dask-{name}", daemon=True)
             for name, target in (("out", self._send_all), ("in", self._take_in))
@@ -68,9 +69,7 @@ class Line:
             each.start()
 
     def _connect(self) -> Connection:
-        made = Connection(self.address, self._security, self._timeout, self._heard.put)
-        self._connected.set()
-        return made
+        return Connection(self.address, self._security, self._timeout, self._heard.put)
 
     def send(self, execution: DaskExecution) -> None:
         """Have an attempt sent."""
@@ -120,12 +119,14 @@ class Line:
                     self._leaving.put(None)
                     break
                 batch.append(following)
-            del first
+                del following
             self._connected.wait()
-            connection = self._connection
-            for needs, group in _groups(batch).items():
-                self._send_group(connection, needs, group)
-            del batch, connection
+            self._send_batch(self._connection, batch)
+            del first, batch  # one that waits holds on to nothing
+
+    def _send_batch(self, connection: Connection, batch: list[DaskExecution]) -> None:
+        for needs, group in _groups(batch).items():
+            self._send_group(connection, needs, group)
 
     def _send_group(
         self, connection: Connection, needs: tuple[tuple[str, float], ...], group: list[DaskExecution]
@@ -140,6 +141,8 @@ class Line:
                 continue
             for (execution, _), future in zip(part, futures, strict=True):
                 execution.kept(future)
+                if connection.broken:  # whoever looked for what is lost with it may not have seen this one yet
+                    execution.cut_off(self.address)
 
     # in
 
@@ -209,6 +212,7 @@ class Line:
                 self.obstacle = f"{away} ({error}); tasks are sent as soon as it answers"
                 continue
             self.obstacle = None
+            self._connected.set()
             _logger.warning("the Dask scheduler at %s answers again", self.address)
             self.tell_clear()
             return
