@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,14 +30,14 @@ handle = controller.submit(half)
 model = TaskModel(handle)
 bar = ipywidgets.FloatProgress(max=1)
 link = traitlets.dlink((model, "progress"), (bar, "value"))
-print("bar", bar.comm.comm_id)
+print(f"bar {bar.comm.comm_id}")
 """
 LAUNCH = """
 controller.register(half)
 controller.register(dict, name="a dict")
 launcher = Launcher(controller)
-print("parts", launcher._choice.comm.comm_id, launcher._submit.comm.comm_id, launcher._fields.comm.comm_id,
-      launcher._cards.comm.comm_id)
+parts = launcher._choice, launcher._submit, launcher._fields, launcher._cards
+print("parts " + " ".join(part.comm.comm_id for part in parts))
 """
 
 
@@ -61,17 +62,27 @@ def sets(comm: str, trait: str, fits: Any) -> Any:
     return told
 
 
-def test_a_linked_widget_follows(front):
-    """To the end, though no cell runs."""
+@pytest.fixture
+def following(front: FrontEnd) -> Iterator[FrontEnd]:
+    """With a task that goes on until it is told, and a bar that follows it."""
+    front.heard.clear()
     front.run(FOLLOW)
+    yield front
+    front.run("go.set(); controller.wait_all(20); controller.close()")
+
+
+def test_a_linked_widget_follows(following):
+    """To the end, though no cell runs."""
+    front = following
     (bar,) = printed(front, "bar")
     front.until(sets(bar, "value", lambda value: value == 0.5), "the bar is half full")
     front.run("go.set()")
     front.until(sets(bar, "value", lambda value: value == 1.0), "the bar is full")
 
 
-def test_the_launcher_makes_forms_and_cards(front):
+def test_the_launcher_makes_forms_and_cards(following):
     """Of what is chosen after the cell has ended, by messages as a front end sends them."""
+    front = following
     front.run(LAUNCH)
     choice, submit, fields, cards = printed(front, "parts")
     front.say(choice, {"method": "update", "state": {"index": 1}, "buffer_paths": []})
@@ -79,13 +90,14 @@ def test_the_launcher_makes_forms_and_cards(front):
     front.until(one, "the form is that of half")
     front.say(submit, {"method": "custom", "content": {"event": "click"}})
     front.until(sets(cards, "children", bool), "a card is there")
-    front.run("assert len(controller.list_tasks()) == 2; controller.wait_all(20); controller.close(); launcher.close()")
+    front.run("assert len(controller.list_tasks()) == 2; launcher.close()")
 
 
 def test_what_a_cell_displays_goes_to_its_task(front):
     """On every kernel's way of publishing; it finds its names, and nothing of it lands in a cell."""
+    front.heard.clear()
     front.run("%load_ext chongming_task\nx = 3")
     front.run("%%task -o shown\nprint('printed')\ndisplay([x])\ny = x + 1\ny")
-    front.run("print('result', shown.result(20), y, [line.text for line in shown.output()])\n%tasks --close")
+    front.run("print(f'result {shown.result(20)} {y} {[line.text for line in shown.output()]}')\n%tasks --close")
     assert " ".join(printed(front, "result")) == "4 4 ['printed', '[3]']"
     assert not any(message["msg_type"] == "display_data" for message in front.heard)
