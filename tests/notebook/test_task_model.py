@@ -282,6 +282,22 @@ def test_those_that_have_ended_go_first(desk):
     assert all(len(model.seen) == 1 for model in models)
 
 
+def test_what_comes_while_a_model_is_added_is_newer_than_the_first_look(desk):
+    """The first look may be over before the task ends, and be told after it; the end stays."""
+    desk, source = desk
+    model = Shown(1)
+
+    def look() -> TaskSnapshot:
+        seen = running(1, "", 1)
+        source.tell([ended(1, "", TaskStatus.SUCCEEDED, 0)])
+        return seen
+
+    desk.add(source, model, look)
+    desk._show(threading.Event())
+    desk._show(threading.Event())
+    assert model.seen == ["succeeded"]
+
+
 def test_a_model_that_was_closed_meanwhile_is_shown_nothing(desk):
     """Whatever was on its way to it; another one of the same task is told."""
     desk, source = desk

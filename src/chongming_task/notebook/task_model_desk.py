@@ -37,10 +37,11 @@ class Model(Protocol):
 class _Line:
     """The models of one controller. It lives as long as the controller, whose tap holds it."""
 
-    __slots__ = ("__weakref__", "models", "untap")
+    __slots__ = ("__weakref__", "models", "unheard", "untap")
 
     def __init__(self) -> None:
         self.models: dict[str, list[Model]] = {}  # by task
+        self.unheard: set[Model] = set()  # nothing has come for them yet
         self.untap: Callable[[], None] = lambda: None
 
 
@@ -75,9 +76,13 @@ class Desk:
                 line = _Line()
                 self._lines[controller] = ref(line)
             line.models.setdefault(model.task_id, []).append(model)
+            line.unheard.add(model)
             if new:  # within the lock: who comes next relies on it
                 line.untap = controller.tap(lambda tasks: self._hear(line, tasks))
-        self._hear(line, [look()])
+        seen = look()
+        with self._lock:
+            if model in line.unheard:  # else what came meanwhile is newer
+                self._note(line, model, seen)
         # Held weakly, for the model keeps what is returned, and the line keeps the model.
         held, whose = ref(line), ref(controller)
         return lambda: self._remove(held(), whose(), model)
@@ -89,6 +94,7 @@ class Desk:
             if line is None or model not in line.models.get(model.task_id, ()):
                 return
             line.models[model.task_id].remove(model)
+            line.unheard.discard(model)
             if not line.models[model.task_id]:
                 del line.models[model.task_id]
             last = not line.models
@@ -100,19 +106,21 @@ class Desk:
 
     def _hear(self, line: _Line, tasks: Iterable[TaskSnapshot]) -> None:
         """Notes who has changed. On the engine's thread: quick."""
-        told = False
         with self._lock:
             for task in tasks:
                 for model in line.models.get(task.task_id, ()):
-                    self._news[model] = task
-                    if task.is_terminal:
-                        self._news.move_to_end(model, last=False)
-                    told = True
-            if told and self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="chongming-models", daemon=True)
-                self._thread.start()
-        if told:
-            self._wake.set()
+                    self._note(line, model, task)
+
+    def _note(self, line: _Line, model: Model, task: TaskSnapshot) -> None:
+        """Has a model told; the lock is held."""
+        line.unheard.discard(model)
+        self._news[model] = task
+        if task.is_terminal:
+            self._news.move_to_end(model, last=False)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="chongming-models", daemon=True)
+            self._thread.start()
+        self._wake.set()
 
     # ---- the desk's thread
 
