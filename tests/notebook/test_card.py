@@ -55,6 +55,21 @@ def test_it_follows_one_task_and_steers_no_other(monkeypatch):
         card.close()
 
 
+def test_a_card_of_a_task_that_was_pruned_shows_how_it_ended(monkeypatch, tmp_path: Path):
+    """Also where it is looked at only afterwards; nothing is wrong with the store."""
+    path = str(tmp_path / "runs.db")
+    with Controller(path) as controller, Controller.attach(path) as attached:
+        handle = controller.submit(pow, 2, 3)
+        handle.wait(timeout=20)
+        card = Card(attached, handle.id)
+        assert controller.prune(keep_terminal=0) == 1
+        wire = Wire(card, monkeypatch)
+        wire.say({"id": "v-0", "verb": "hello"})
+        told = wire.wait_for(lambda message: message["kind"] == "reset")
+        assert (told["counts"], told["trouble"]) == ({"succeeded": 1}, None)
+        card.close()
+
+
 def test_a_card_needs_a_task_and_a_language():
     """Both are said when they are missing."""
     with Controller() as controller:

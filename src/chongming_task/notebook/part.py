@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chongming_task.core.query import pipeline_of
 from chongming_task.core.records import TaskSnapshot
+from chongming_task.errors import UnknownTask
 from chongming_task.notebook.pump import Health, TaskSource
 from chongming_task.notebook.view import Steered
 
@@ -58,10 +59,20 @@ def task_of(controller: Steered, task_id: str) -> Part:
         task_id: Its id.
 
     Raises:
-        TaskNotFound: There is no such task.
+        UnknownTask: There is no such task.
     """
     task = controller.get(task_id)
-    return Part(controller, task.name, lambda each: each.task_id == task_id, lambda: [controller.get(task_id)])
+
+    def list_tasks() -> list[TaskSnapshot]:
+        nonlocal task
+        try:
+            task = controller.get(task_id)
+        except UnknownTask:  # it was pruned
+            if not task.is_terminal:  # how it ended is not known here
+                raise
+        return [task]
+
+    return Part(controller, task.name, lambda each: each.task_id == task_id, list_tasks)
 
 
 def run_of(controller: Steered, run_id: str, list_tasks: Callable[[], list[TaskSnapshot]] | None = None) -> Part:
