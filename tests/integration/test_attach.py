@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from chongming_task.api import attach_asking
 from chongming_task.api.attach import Attached
 from chongming_task.core.query import TaskQuery
 from chongming_task.runtime.engine import Answer
+from chongming_task.runtime.hosting import Notice, live_in
 from chongming_task.stores.open import open_store
 from chongming_task.testing import check_audit
 from tests.support import neighbours
@@ -167,6 +168,30 @@ def test_every_verb_is_carried_out_and_confirmed(worker, attached, follower):
     pause = next(edge for edge in attached.transitions(first) if edge.trigger == "user:pause")
     assert (pause.actor, pause.reason) == ("ada", "a look")
     assert all(command.outcome["ok"] for command in attached.commands(first))
+
+
+def test_waiting_for_an_answer_leaves_the_kernel_free(worker, attached):
+    """The answer of another process may take seconds: whoever hosts the thread is told, as for every long wait."""
+
+    class Kernel:
+        def __init__(self) -> None:
+            self.waits = 0
+
+        def block(self, notice: Notice, seconds: float | None, /) -> bool:
+            self.waits += 1
+            return notice.wait(seconds)
+
+        def awaiting(self) -> nullcontext[None]:
+            return nullcontext()
+
+    kernel = Kernel()
+    task_id = submitted(worker, "spin")
+    live_in(kernel)
+    try:
+        assert attached.stop(task_id, wait=False) in {True, False}
+    finally:
+        live_in(None)
+    assert kernel.waits == 1
 
 
 def test_refusals_are_told_as_in_their_own_process(worker, attached, follower):

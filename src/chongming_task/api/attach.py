@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from chongming_task.core.triggers import Asked, Forced
 from chongming_task.errors import ControllerClosed, StoreError, TaskError, UnknownTask
 from chongming_task.runtime.clock import SystemClock
 from chongming_task.runtime.engine import Answer
+from chongming_task.runtime.hosting import Notice, block
 from chongming_task.stores.open import open_existing
 
 if TYPE_CHECKING:
@@ -200,15 +200,15 @@ class Attached(Verbs, Reading):
 
     def _do(self, task_id: str, trigger: Asked | Forced) -> bool:
         answers: list[Answer] = []
-        event = threading.Event()
+        notice = Notice()  # it may be seconds
 
         def done(found: list[Answer]) -> None:
             answers.extend(found)
-            event.set()
+            notice.set()
 
         self._link.sync()
         self._asking.post([task_id], trigger, done)
-        event.wait()
+        block(notice, None)
         error = answers[0].error
         if isinstance(error, Unanswered):
             return False

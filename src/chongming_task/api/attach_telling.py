@@ -138,6 +138,8 @@ class Telling:
 
     def _look(self, ended: threading.Event) -> int:
         course = self._course
+        if ended.is_set():  # that course may be another thread's already
+            return 0
         if course is None:
             course = Course(self._store, self._clock)
             with self._lock:
