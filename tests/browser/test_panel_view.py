@@ -412,7 +412,7 @@ def test_an_earlier_worker_that_still_runs_is_told_whatever_the_status(show):
     assert panel.row("a").locator(".cmt-col-progress").inner_text() == beside
     assert panel.row("b").locator(".cmt-progress").get_attribute("title") == f"50/100 · 10/s · {beside}"
     for name in ("a", "b"):
-        assert panel.row(name).locator(".cmt-col-status").get_attribute("title") == beside
+        assert panel.row(name).locator(".cmt-status").get_attribute("title") == beside
         assert panel.row(name).get_by_test_id("cmt-abandoned").get_attribute("aria-label") == beside
 
 

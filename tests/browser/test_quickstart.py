@@ -21,7 +21,7 @@ QUICKSTART = Path(__file__).parents[2] / "notebooks" / "quickstart.ipynb"
 KEEPER, BROKEN = "look after the folder", "measure a broken file"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 PATIENCE_SECONDS = 30  # only a machine in trouble needs so long
-SAVED_BYTES = 300_000
+SAVED_BYTES = 400_000  # the code of two kinds of view, a panel and a card, and a small table
 WAIT_CELL = "import threading\ngate = threading.Event()\nopened = gate.wait(%d)"
 WAIT_SECONDS = 8  # how long that cell blocks a kernel that hears nothing meanwhile
 SAVED_CELL = """

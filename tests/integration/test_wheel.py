@@ -49,5 +49,6 @@ def test_the_base_package_depends_on_nothing(wheel):
     required = metadata.get_all("Requires-Dist", [])
     assert [line for line in required if "extra ==" not in line] == []
     assert set(metadata.get_all("Provides-Extra")) == {
-        "all", "arrow", "notebook", "opentelemetry", "parquet", "plot", "postgres", "process", "prometheus", "tqdm",
+        "all", "arrow", "dask", "notebook", "opentelemetry", "parquet", "plot", "postgres", "process", "prometheus",
+        "tqdm",
     }  # fmt: skip

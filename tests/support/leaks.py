@@ -1,4 +1,4 @@
-"""What a test must not leave behind: threads, child processes, file descriptors."""
+"""What a test must not leave behind: threads, child processes, file descriptors, open controllers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import time
 from dataclasses import dataclass
 
 import psutil
+
+from chongming_task.runtime import capture
 
 LIBRARY_PREFIX = "chongming-"  # every thread of the library is named so
 LOOP_PREFIX = "asyncio_"  # an event loop keeps its pool until it ends; Playwright's outlives a test
@@ -23,12 +25,13 @@ class Held:
     threads: frozenset[threading.Thread]
     children: frozenset[psutil.Process]
     descriptors: int
+    captures: int  # controllers that capture what is printed: open ones
 
 
 def held() -> Held:
     """Takes stock."""
     me = psutil.Process()
-    return Held(frozenset(threading.enumerate()), frozenset(me.children()), me.num_fds())
+    return Held(frozenset(threading.enumerate()), frozenset(me.children()), me.num_fds(), capture._capture.users)
 
 
 def leaks(before: Held, *, check_threads: bool = True) -> list[str]:
@@ -36,6 +39,8 @@ def leaks(before: Held, *, check_threads: bool = True) -> list[str]:
     deadline = time.monotonic() + PATIENCE_SECONDS
     found = _threads(before, deadline) if check_threads else []
     found += _children(before, deadline)
+    if capture._capture.users > before.captures:
+        found.append("a controller is open that captures what is printed")
     if psutil.Process().num_fds() > before.descriptors + SPARE_DESCRIPTORS:
         gc.collect()
         opened = psutil.Process().num_fds() - before.descriptors

@@ -11,6 +11,12 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "chongming_task"
 PURE = ("errors.py", "core", "api", "runtime", "observability", "cli")  # these load without any extra
+# What a single executor needs stands in modules of its own, which load with it: tests/unit/test_import.py.
+WITH_THEIR_EXTRA = {
+    "runtime/executors/dask_connection.py: distributed",
+    "runtime/executors/dask_scheduler.py: dask",
+    "runtime/executors/dask_scheduler.py: distributed",
+}
 LAYERS = [name for name in PURE if (PACKAGE / name).exists()]
 
 
@@ -43,7 +49,7 @@ def test_a_layer_of_the_base_package_loads_the_standard_library_only(layer):
         for name in module_level_imports(path)
         if name not in sys.stdlib_module_names | {"chongming_task"}
     }
-    assert foreign == set()
+    assert foreign <= WITH_THEIR_EXTRA
 
 
 def test_nothing_forks():
