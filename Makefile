@@ -17,7 +17,7 @@ NOTEBOOK = notebooks/quickstart.ipynb
 # Jupyter wants to be told when it runs as root, as it does in a container.
 AS_ROOT = `[ "$$(id -u)" != 0 ] || echo --allow-root`
 
-.PHONY: help install quickstart test check lint format types layers front front-check coverage bench kernels docs front-packages
+.PHONY: help install quickstart test check lint format types layers front front-check coverage bench peers kernels docs front-packages
 
 help:
 	@echo "make quickstart   open the quickstart notebook in JupyterLab"
@@ -27,6 +27,7 @@ help:
 	@echo "make docs         build the documentation into site/, and fail on the first broken link"
 	@echo "make coverage     run the tests and hold the coverage floors"
 	@echo "make bench        run the benchmarks"
+	@echo "make peers        measure beside other tools, and write docs/figures-beside-peers.md"
 	@echo "make kernels      test waits and clicks on other versions of ipykernel, and measure clicks"
 	@echo "make front        build the notebook views       (needs Node 20 or newer)"
 
@@ -60,6 +61,10 @@ test: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pytest tests/benchmarks -o 'python_files=bench_*.py' -o 'python_functions=bench_*' -p no:randomly --benchmark-only $(ARGS)
+
+# Installs each of the other tools into an environment of its own, within $(VENV).
+peers: $(INSTALLED)
+	$(BIN)/python tests/benchmarks/peers $(ARGS)
 
 # The notice is about the successor of a tool.
 docs: $(INSTALLED)
