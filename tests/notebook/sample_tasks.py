@@ -185,6 +185,7 @@ class FakeController:
     refuse: Exception | None = None  # raised by ask, as a closed controller does
     lines: list[OutputLine] = field(default_factory=list)
     health: FakeHealth = field(default_factory=FakeHealth)
+    closed: bool = False
 
     def get(self, task_id: str) -> TaskSnapshot:
         """One task."""

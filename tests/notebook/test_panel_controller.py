@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chongming_task import Controller, task
+from chongming_task.notebook.pump import PUMP
 from tests.notebook.test_feed import Browser
 from tests.notebook.test_panel import Wire
 
@@ -140,4 +141,29 @@ def test_a_closed_controller_leaves_the_last_state_and_says_why(monkeypatch):
     assert answer["ok"] is False
     assert "closed" in answer["error"]
     assert "1 succeeded" in desk.panel._repr_mimebundle_()[0]["text/plain"]
+    desk.panel.close()
+
+
+def test_a_controller_that_was_closed_while_its_panel_slept(monkeypatch, tmp_path, end):
+    """Whoever looks again sees how the tasks ended, although the file is closed as well, and reads of no trouble."""
+    controller = Controller(tmp_path / "runs.db")
+    handle = controller.submit(until_told, args=(end,), name="stopped by the end")
+    assert handle.wait_for("running", timeout=10)
+    desk = Desk(controller, monkeypatch)
+    outlet = desk.panel._outlet
+    asleep = threading.Event()
+
+    def sleep() -> None:
+        outlet._sleep()
+        asleep.set()
+
+    PUMP.post(sleep)
+    assert asleep.wait(10)
+    while any(line.untap is not None for line in PUMP._lines):
+        assert not end.wait(0.01)
+    controller.close()
+    desk.wire.messages.clear()
+    desk.wire.say({"id": "v-9", "verb": "hello"})
+    desk.wire.wait_for(lambda message: message.get("counts") == {"stopped": 1})
+    assert all(message.get("trouble") is None for message in desk.wire.messages)
     desk.panel.close()

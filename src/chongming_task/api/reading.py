@@ -25,6 +25,8 @@ __all__ = ["Reading", "ReadingLink"]
 class ReadingLink(Protocol):
     """The way to the records."""
 
+    closed: bool
+
     @property
     def store(self) -> TaskStore:
         """Where they are kept."""
@@ -59,6 +61,11 @@ class Reading:
 
     def _look_at_output(self, task_id: str) -> None:
         """Let the store hold what a record has written by now."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed. What is held in memory can still be asked for."""
+        return self._link.closed
 
     def get(self, task_id: str | TaskHandle[Any]) -> TaskSnapshot:
         """The record as it stands.

@@ -16,7 +16,7 @@ from heapq import nsmallest
 from typing import Any
 
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.core.states import TaskStatus
+from chongming_task.core.states import TERMINAL, TaskStatus
 from chongming_task.notebook.rows import (
     DEFAULT_ROW,
     EVERYTHING,
@@ -94,6 +94,10 @@ class Feed:
     def counts(self) -> dict[str, int]:
         """How many rows are in each status; empty statuses are left out."""
         return {status.value: count for status, count in self._counts.items() if count}
+
+    def unfinished(self) -> list[str]:
+        """The ids of the tasks that had not ended when they were last told of."""
+        return [row.id for row in self._rows if status_of(row) not in TERMINAL]
 
     def in_display_order(self) -> list[int]:
         """All row numbers, as the panel shows them at first."""

@@ -40,6 +40,15 @@ class Part:
         """How its controller does."""
         return self._whole.health
 
+    @property
+    def closed(self) -> bool:
+        """Whether its controller is closed."""
+        return self._whole.closed
+
+    def get(self, task_id: str, /) -> TaskSnapshot:
+        """One task as it stands."""
+        return self._whole.get(task_id)
+
     def tap(self, callback: Callable[[Sequence[TaskSnapshot]], None], /) -> Callable[[], None]:
         """Calls back with the latest snapshots of its tasks after every change of one; returns how to end that."""
 

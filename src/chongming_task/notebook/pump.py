@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.errors import ControllerClosed
+from chongming_task.errors import TaskError
 from chongming_task.notebook.feed import Feed
 from chongming_task.notebook.outlet import Outlet, Port
 from chongming_task.notebook.shell import SHELL
@@ -46,6 +46,13 @@ class TaskSource(Protocol):
     @property
     def health(self) -> Health:
         """How it does; never waits."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will happen to what it has."""
+
+    def get(self, task_id: str, /) -> TaskSnapshot:
+        """One task as it stands."""
 
     def list_tasks(self) -> list[TaskSnapshot]:
         """Every task as it stands."""
@@ -283,14 +290,26 @@ def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
             # What is committed from now on comes through the tap, after this: nothing is missed, nothing stays old.
             line.news.appendleft(line.source.list_tasks())
             line.out_of_reach = None
-        except ControllerClosed:  # nothing more will happen to what it has
-            logger.info("a view shows how the tasks of a closed controller ended")
         except Exception as error:  # a store out of reach, say: the views keep what they show, and say so
+            if line.source.closed:
+                line.news.append(_as_they_ended(line))
+                return
             if line.out_of_reach is None:
                 logger.warning("a view cannot follow its controller (%s), and tries again", type(error).__name__)
             line.out_of_reach = f"its store cannot be read: {str(error) or type(error).__name__}"
             line.untap()
             line.untap = None
+
+
+def _as_they_ended(line: _Line) -> list[TaskSnapshot]:
+    """What a closed source still knows of the rows that had not ended when they were last seen."""
+    found: list[TaskSnapshot] = []
+    for task_id in line.feed.unfinished():
+        try:
+            found.append(line.source.get(task_id))
+        except TaskError:  # somebody else's, and the store is closed as well
+            continue
+    return found
 
 
 def _let_go(line: _Line) -> None:
