@@ -139,6 +139,7 @@ class ManualDriver:
         >>> driver.settle()
         >>> handle.status.value  # nothing moves by itself
         'starting'
+        >>> _ = controller.close()
     """
 
     def __init__(self, idle: Callable[[], bool] | None = None) -> None:

@@ -45,6 +45,7 @@ class ManualExecution:
         >>> driver.settle()
         >>> execution.stop_reason.value, handle.status.value
         ('stop', 'stopped')
+        >>> _ = controller.close()
     """
 
     def __init__(
@@ -184,6 +185,7 @@ class ManualExecutor:
         >>> driver.settle()
         >>> handle.status.value, handle.snapshot.outcome
         ('succeeded', 7)
+        >>> _ = controller.close()
     """
 
     name = "manual"
