@@ -6,6 +6,7 @@ import os
 import platform
 import sqlite3
 import statistics
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from contenders import BASE, TABLES, Row, Table
@@ -25,8 +26,8 @@ and what is not comparable. Each is used as its documentation says, with eight s
 A task that does nothing is the worst case for all of them: as soon as a task takes a second, most of these differences
 are gone.
 
-- Contenders take turns, {rounds} rounds in each of two passes. Of each pass the median counts, divided by the median of
-  the standard library's figures in the whole run.
+- Contenders take turns, in two passes; rounds in each: {rounds}. Of each pass the median counts, divided by the median
+  of the standard library's figures in the whole run.
 - A range is what the two passes gave. Where one is more than {steady} times the other, no figure is given but
   "unsteady".
 - {versions}.
@@ -65,7 +66,7 @@ def page(passes: Sequence[Sequence[Round]], versions: Sequence[str]) -> str:
 
 
 def _table(table: Table, passes: Sequence[Sequence[Round]]) -> str:
-    lines = [f"\n## {table.title}\n", f"{table.text}\n", f"| | {' | '.join(table.columns)} | what to know |"]
+    lines = [f"\n## {table.title}\n", f"{textwrap.fill(table.text, 120)}\n", f"| | {' | '.join(table.columns)} | what to know |"]
     lines.append(f"| --- | {'---: | ' * len(table.columns)}--- |")
     lines += [
         f"| {row.title} | {' | '.join(_cells(table, row, passes))} | {row.note} |"
