@@ -66,7 +66,8 @@ def page(passes: Sequence[Sequence[Round]], versions: Sequence[str]) -> str:
 
 
 def _table(table: Table, passes: Sequence[Sequence[Round]]) -> str:
-    lines = [f"\n## {table.title}\n", f"{textwrap.fill(table.text, 120)}\n", f"| | {' | '.join(table.columns)} | what to know |"]
+    lines = [f"\n## {table.title}\n", f"{textwrap.fill(table.text, 120)}\n"]
+    lines.append(f"| | {' | '.join(table.columns)} | what to know |")
     lines.append(f"| --- | {'---: | ' * len(table.columns)}--- |")
     lines += [
         f"| {row.title} | {' | '.join(_cells(table, row, passes))} | {row.note} |"
