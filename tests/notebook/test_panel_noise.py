@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
+
+from chongming_task.notebook.card import Card
 from chongming_task.notebook.inbound import Refusal, parse
-from chongming_task.notebook.panel import panel
+from chongming_task.notebook.panel import Panel
+from chongming_task.notebook.pipeline_view import PipelineView
+from chongming_task.notebook.timeline import Timeline
+from chongming_task.notebook.view import View
 from tests.notebook.sample_tasks import FakeController, one_of_each
 from tests.notebook.test_panel import Wire
 
 MESSAGES = 10_000
-WORDS = ["id", "verb", "ids", "args", "task", "to", "reason", "seen", "after", "force", "__proto__", "\ud800"]
-VERBS = ["stop", "retry", "reset", "details", "waits", "force_transition", "eval", "__class__", "", "STOP", "hello "]
+WORDS = ["id", "verb", "ids", "args", "task", "to", "do", "reason", "seen", "after", "force", "__proto__", "\ud800"]
+VERBS = ["stop", "retry", "reset", "details", "waits", "past", "run", "force_transition"]
+VERBS += ["eval", "__class__", "", "STOP", "hello "]
+RUN = "a-run"
+KINDS: dict[str, Callable[[FakeController], View]] = {
+    "panel": Panel,
+    "card": lambda controller: Card(controller, controller.tasks[0].task_id),
+    "timeline": Timeline,
+    "timeline of a run": lambda controller: Timeline(controller, RUN),
+    "graph": lambda controller: PipelineView(controller, RUN),
+}
 
 
 def thing(random: Random, depth: int = 0) -> Any:
@@ -39,11 +55,12 @@ def nearly(random: Random, task_id: str) -> Any:
     """A message that would be taken, with something about it that is not right."""
     message: dict[str, Any] = {
         "id": f"v-{random.randrange(10**9)}",
-        "verb": random.choice(["stop", "retry", "details", "waits", "force_transition"]),
+        "verb": random.choice(["stop", "retry", "details", "waits", "past", "run", "force_transition"]),
         "ids": [task_id],
         "args": {},
         "task": task_id,
         "to": "failed",
+        "do": "stop",
         "reason": "because",
     }
     for name in random.sample(sorted(message), random.randrange(1, 4)):
@@ -68,14 +85,15 @@ def told_until(wire: Wire, request_id: str) -> list[dict[str, Any]]:
     return told
 
 
-def test_ten_thousand_malformed_messages(monkeypatch, caplog):
+@pytest.mark.parametrize("kind", KINDS)
+def test_ten_thousand_malformed_messages(monkeypatch, caplog, kind):
     """Counted: each that names itself has one answer, and it says what is wrong; the controller was asked nothing."""
     caplog.set_level(logging.CRITICAL)
     random = Random(7)
-    controller = FakeController(one_of_each())
-    widget = panel(controller)
-    known = {each.task_id for each in controller.tasks}
-    first = min(known)
+    controller = FakeController([each._replace(pipeline_run_id=RUN) for each in one_of_each()])
+    widget = KINDS[kind](controller)
+    first = controller.tasks[0].task_id
+    known = {first} if kind == "card" else {each.task_id for each in controller.tasks}
     wire = Wire(widget, monkeypatch)
     wire.say({"id": "v-0", "verb": "hello"})
     wire.wait_for(lambda message: message["kind"] == "reset")
