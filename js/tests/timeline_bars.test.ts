@@ -86,6 +86,14 @@ it("an attempt that is over keeps its bar, up to when it was last seen, until it
   expect(drawn(own, told, between)).toEqual([[1, 10, 99_900, "known", "failed"]]);
 });
 
+it("an attempt whose end is never told is not said to run once its task has ended", () => {
+  const own = table({ status: "running", attempt: 1, started: 10 });
+  const before = barsOf(own, 0, undefined, []);
+  const stopped = { status: "stopped", attempt: 1, started: 10, ended: 90, past: 4 } as const;
+  own.patch({ kind: "patch", seq: 2, at: 100_000, blocks: [wholeBlock([stopped])] });
+  expect(drawn(own, undefined, before)).toEqual([[1, 10, 100_000, "pending", "stopped"]]);
+});
+
 describe("pauses", () => {
   const stretches = (of: TaskTable, known?: Past) => barsOf(of, 0, known, []).map((bar) => bar.paused);
 

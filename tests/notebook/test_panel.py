@@ -95,12 +95,13 @@ def test_nonsense_raises_nothing(wire, controller, content):
         assert wire.answer("v")["ok"] is False
 
 
-def test_a_closed_controller_answers_with_the_reason(wire, controller):
-    """The panel stays, and says why nothing happens."""
+def test_a_closed_controller_answers_with_the_reason(wire, controller, caplog):
+    """The panel stays, and says why nothing happens; nobody has to read a traceback for it."""
     controller.refuse = ControllerClosed("this controller is closed; make a new one")
     wire.say({"id": "v-1", "verb": "stop", "ids": [controller.tasks[0].task_id], "args": {}})
     answer = wire.answer("v-1")
     assert (answer["ok"], answer["error"]) == (False, "this controller is closed; make a new one")
+    assert not caplog.records
 
 
 def test_a_change_is_sent_before_the_answer_that_speaks_of_it(wire, controller):

@@ -16,9 +16,10 @@ from chongming_task import Controller, Pipeline, RetryPolicy, task
 from chongming_task.core.records import AttemptRecord, Transition
 from chongming_task.core.states import OCCUPIED, VERB_TABLE, TaskStatus
 from chongming_task.core.triggers import Forced
-from chongming_task.errors import UnknownTask
+from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.notebook.inbound import MAX_PASTS, PastRequest, Refusal, parse
 from chongming_task.notebook.past import ATTEMPTS_SHOWN, ENTRIES_SHOWN, past_of, stretches
+from chongming_task.notebook.pipeline_view import PipelineView
 from chongming_task.notebook.rows import Row, make_row, status_of
 from chongming_task.notebook.timeline import Timeline
 from tests.notebook.sample_tasks import NOW, FakeController, ago, ended
@@ -271,6 +272,15 @@ def test_a_run_has_a_timeline_of_its_own_tasks(controller):
     (block,) = view.saved["blocks"]
     assert (view.saved["title"], block["cols"]["name"]) == ("nightly", ["count"])
     view.close()
+
+
+@pytest.mark.parametrize(("run", "error"), [("nope", UnknownTask), ("", UnknownTask), (3, ConfigurationError)])
+def test_a_run_that_is_none_is_refused(run, error):
+    """By the timeline and by the graph."""
+    with Controller() as controller:
+        for view in (Timeline, PipelineView):
+            with pytest.raises(error, match="run"):
+                view(controller, run)
 
 
 def test_tasks_of_another_process_have_one_too(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 /** The attempts of a task as bars: what its row tells, and what is known of its past. Pure. */
 
-import { ACTIVE } from "../tasks/statuses.ts";
+import { ACTIVE, ENDED } from "../tasks/statuses.ts";
 import type { TaskTable } from "../tasks/table.ts";
 import type { Past, Status } from "../wire/protocol.ts";
 
@@ -91,7 +91,10 @@ function lastBar(table: TaskTable, row: number, attempt: number, past: Past | un
   // It is over, and the answer that tells when is on its way: it was at work until now.
   const known = before.find((bar) => bar.attempt === attempt && (bar.ending === "open" || bar.ending === "pending"));
   if (known === undefined) return null;
-  return { ...known, end: Number.isFinite(known.end) ? known.end : table.now(), ending: "pending" as const };
+  // The answer may never come, as when the file of a closed controller is closed too: what ended does not stay "running".
+  const seen = ENDED.has(status) ? status : known.status;
+  const end = Number.isFinite(known.end) ? known.end : table.now();
+  return { ...known, end, status: seen, ending: "pending" as const };
 }
 
 function open(row: number, attempt: number, start: number, status: Status): Bar {

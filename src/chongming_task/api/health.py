@@ -47,7 +47,8 @@ class Health(NamedTuple):
         elif self.unanswered_since is not None:
             said = f"{_changes(self.behind)}: the store has not answered since {self._told(self.unanswered_since)}"
         else:
-            said = "the store takes everything" + (" else" if self.desynced else "")
+            said = "no write has failed" if self.unheard_since is not None else "the store takes everything"
+            said += " else" if self.desynced else ""
         if self.unheard_since is not None:
             said += f"; what others ask is not heard since {self._told(self.unheard_since)}"
         if self.desynced:

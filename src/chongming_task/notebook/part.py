@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chongming_task.core.query import pipeline_of
 from chongming_task.core.records import TaskSnapshot
-from chongming_task.errors import UnknownTask
+from chongming_task.errors import ConfigurationError, UnknownTask
 from chongming_task.notebook.pump import Health, TaskSource
 from chongming_task.notebook.view import Steered
 
@@ -91,7 +91,15 @@ def run_of(controller: Steered, run_id: str, list_tasks: Callable[[], list[TaskS
         controller: Whose run it is.
         run_id: Its id.
         list_tasks: Its tasks as they stand; default: the controller is asked.
+
+    Raises:
+        UnknownTask: No task belongs to such a run.
+        ConfigurationError: The id is no string.
     """
+    if not isinstance(run_id, str):
+        raise ConfigurationError(f"a run is named by its id, a string such as run.id, got {run_id!r:.100}")
+    if list_tasks is None and not controller.list_tasks(pipeline_run_id=run_id):
+        raise UnknownTask(f"no run {run_id!r:.100} here: its id is the pipeline_run_id of its tasks, as in run.id")
     return Part(
         controller,
         pipeline_of(run_id),

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from chongming_task.core.events import PipelineRunStatusChanged
 from chongming_task.core.records import TaskSnapshot
 from chongming_task.core.runs import PipelineRunStatus
-from chongming_task.errors import ConfigurationError, ControllerClosed, UnknownTask
+from chongming_task.errors import ConfigurationError, ControllerClosed
 from chongming_task.notebook.inbound import RunRequest, RunVerb
 from chongming_task.notebook.part import run_of
 from chongming_task.notebook.pump import PUMP
@@ -84,10 +84,8 @@ class PipelineView(View):
 
     def __init__(self, controller: Steered, run: SteeredRun | str, *, language: str | None = None) -> None:
         self._run = None if isinstance(run, str) else run
-        run_id = run if isinstance(run, str) else run.id
-        source = run_of(controller, run_id, None if self._run is None else self._run.snapshots)
-        if self._run is None and not source.list_tasks():
-            raise UnknownTask(f"no run {run_id!r:.100} here: its id is the pipeline_run_id of its tasks, as in run.id")
+        run_id: Any = run if isinstance(run, str) else getattr(run, "id", run)  # anything else is refused below
+        source = run_of(controller, run_id, getattr(run, "snapshots", None))
         super().__init__(controller, source, feed=partial(RunFeed, standing=self._standing), language=language)
         # The nodes are told of before the run's own status, which follows from them.
         self._ends = [] if self._run is None else [self._hear_of(controller, run_id)]

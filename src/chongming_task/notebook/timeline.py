@@ -21,6 +21,7 @@ class Timeline(View):
         language: ``"en"`` or ``"zh"``; default: as the browser prefers.
 
     Raises:
+        UnknownTask: No task belongs to such a run.
         ConfigurationError: For another language.
 
     Example:

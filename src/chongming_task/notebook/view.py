@@ -168,6 +168,9 @@ class View(anywidget.AnyWidget):
             message = parse(content, self._feed)
             request_id = None if isinstance(message, SignalMessage | Refusal) else message.id
             self._take(message)
+        except TaskError as error:  # a refusal, as by a controller that is closed
+            if request_id is not None:
+                self._answer(_answer(request_id, error=str(error) or type(error).__name__))
         except Exception as error:
             logger.exception("a message of a view could not be handled")
             if request_id is not None:

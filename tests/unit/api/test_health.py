@@ -48,7 +48,7 @@ AT = datetime(2030, 1, 1, 10, 31, 9, tzinfo=UTC)
         ),
         (
             Health(False, AT, unheard_since=AT - timedelta(seconds=4)),
-            "the store takes everything; what others ask is not heard since 10:31:05 UTC",
+            "no write has failed; what others ask is not heard since 10:31:05 UTC",
         ),
     ],
     ids=["well", "failing", "failing for a moment", "failing for long", "desynced", "hanging", "deaf"],
