@@ -192,9 +192,9 @@ def test_the_quickstart_and_its_buttons(journey: Journey, artifacts: Path) -> No
 
 
 def saved_rows(book: dict[str, Any]) -> dict[str, str]:
-    """The status of each task by name, from the widget state in a notebook's file."""
-    states = book["metadata"]["widgets"][WIDGET_STATE]["state"].values()
-    (table,) = [each["state"]["saved"] for each in states if "saved" in each["state"]]
+    """The status of each task by name, from the state of the panel in a notebook's file."""
+    states = [each["state"] for each in book["metadata"]["widgets"][WIDGET_STATE]["state"].values()]
+    (table,) = [state["saved"] for state in states if state.get("_anywidget_id", "").endswith(".Panel")]
     rows = {}
     for block in table["blocks"]:
         columns = block["cols"]
