@@ -15,7 +15,6 @@ Layers, each importing only from those below it:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chongming_task.api.attach import Attached
 from chongming_task.api.closing import CloseReport
 from chongming_task.api.controller import Controller
 from chongming_task.api.handle import TaskHandle
@@ -67,6 +66,7 @@ from chongming_task.runtime.results import ResultCodec
 from chongming_task.stores.memory import MemoryTaskStore
 
 if TYPE_CHECKING:
+    from chongming_task.api.attach import Attached
     from chongming_task.api.completion import as_completed
     from chongming_task.api.pipeline import Node, Pipeline
     from chongming_task.api.pipeline_run import PipelineRun, RunSummary
@@ -202,6 +202,7 @@ _EVENTS = (
     "TaskStatusChanged",
 )
 _LAZY = {  # who does not ask for them does not wait for them
+    "Attached": "chongming_task.api.attach",
     "DaskExecutor": "chongming_task.runtime.executors.dask",
     "PostgresTaskStore": "chongming_task.stores.postgres",
     "ProcessExecutor": "chongming_task.runtime.executors.process",

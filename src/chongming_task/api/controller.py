@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from chongming_task.api.assembly import executor_of, kept_of, limits_of, opened, output_mode_of, ready_queue_of
-from chongming_task.api.attach import Attached
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
 from chongming_task.api.display import Bundle, bundle_of
@@ -42,6 +41,7 @@ from chongming_task.runtime.ownership import LEASE_SECONDS, new_owner
 from chongming_task.runtime.results import ResultCodec
 
 if TYPE_CHECKING:
+    from chongming_task.api.attach import Attached
     from chongming_task.core.hooks import Hooks
     from chongming_task.core.records import TaskSnapshot
     from chongming_task.core.telemetry import MetricsSink, Tracer
@@ -215,6 +215,8 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
             ...         str(controller.get(handle).task_id == operator.get(handle).task_id)
             'True'
         """
+        from chongming_task.api.attach import Attached  # only who attaches pays for it
+
         return Attached.to(where, name=name, read_only=read_only)
 
     # wait and end
