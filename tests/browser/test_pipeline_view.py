@@ -307,8 +307,9 @@ def test_it_is_zoomed_and_moved_and_fits_again(show):
     page = graph.page
     box = graph.unit("clean").bounding_box()
     graph.text("cmt-zoom-plus").click()
-    larger = graph.unit("clean").bounding_box()
-    assert larger["width"] > box["width"] * 1.2
+    page.wait_for_function(
+        f"document.querySelector('[data-unit=clean]').getBoundingClientRect().width > {box['width'] * 1.2}"
+    )
     graph.unit("clean").focus()
     page.keyboard.press("0")
     page.wait_for_function(
@@ -320,6 +321,7 @@ def test_it_is_zoomed_and_moved_and_fits_again(show):
     page.mouse.down()
     page.mouse.move(empty[0] + 60, empty[1] - 20)
     page.mouse.up()
+    page.wait_for_function(f"document.querySelector('[data-unit=clean]').getBoundingClientRect().x > {box['x'] + 57}")
     moved = graph.unit("clean").bounding_box()
     assert moved["x"] == pytest.approx(box["x"] + 60, abs=2)
     assert moved["y"] == pytest.approx(box["y"] - 20, abs=2)
