@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import sys
-from typing import Any
 
-import nbformat
 import pytest
 
 from chongming_task.core.results import MARK
-from tests.support.notebooks import NOTEBOOKS, Ran
+from tests.support.notebooks import NOTEBOOKS
 
 pytestmark = [pytest.mark.dask, pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -27,18 +24,6 @@ print(json.dumps({
     "threads": [each.name for each in threading.enumerate() if each.name.startswith("chongming-dask")],
 }))
 """
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The notebook after a run in a folder of its own."""
-    return Ran(NOTEBOOK, tmp_path_factory.mktemp("dask"), PROBE)
-
-
-@pytest.fixture(scope="module")
-def left(ran: Ran) -> dict[str, Any]:
-    """What the cells left in the kernel."""
-    return ran.left
 
 
 def test_every_cell_runs(ran):
@@ -94,15 +79,3 @@ def test_nothing_is_left(ran, left):
     """No thread of the executor, and the controller says that it is closed."""
     assert left["threads"] == []
     assert "closed" in ran.text("controller.close()")
-
-
-def test_the_committed_notebook_has_no_outputs():
-    """And names a kernel that every installation has, no version of it, and nothing of a run."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in code] == [[] for _ in code]
-    assert [cell.execution_count for cell in code] == [None for _ in code]
-    assert notebook.metadata["kernelspec"]["name"] == "python3"
-    assert "version" not in notebook.metadata.get("language_info", {})
-    assert sys.prefix not in NOTEBOOK.read_text(encoding="utf-8")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import nbformat
 import pytest
 
-from tests.support.notebooks import NOTEBOOKS, Ran
+from tests.support.notebooks import NOTEBOOKS
 
 pytestmark = [pytest.mark.notebook, pytest.mark.plot, pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -33,26 +30,12 @@ print(json.dumps({
 """
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The notebook after a run in a folder of its own."""
-    return Ran(NOTEBOOK, tmp_path_factory.mktemp("history"), PROBE)
-
-
-@pytest.fixture(scope="module")
-def left(ran: Ran) -> dict[str, Any]:
-    """What the cells left in the kernel."""
-    return ran.left
-
-
-def test_no_cell_fails_and_none_is_committed_with_outputs(ran):
+def test_no_cell_fails(ran):
     """A warning about this machine's SQLite library is no failure."""
     outputs = [output for cell in ran.code_cells for output in cell.outputs]
     assert [output for output in outputs if output.output_type == "error"] == []
     told = [output.text for output in outputs if output.get("name") == "stderr"]
     assert all("can corrupt" in text for text in told), told
-    committed = nbformat.read(NOTEBOOK, as_version=4)
-    assert [cell for cell in committed.cells if cell.get("outputs") or cell.get("execution_count")] == []
 
 
 def test_ten_questions_are_asked_and_every_cell_answers(ran):

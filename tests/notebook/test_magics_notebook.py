@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
-import nbformat
 import pytest
 
-from tests.support.notebooks import NOTEBOOKS, Ran
+from tests.support.notebooks import NOTEBOOKS
 
 pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(180)]
 
 NOTEBOOK = NOTEBOOKS / "cell_tasks.ipynb"
+SECONDS = 150
 
 # Runs after the last cell, in the same kernel: what the cells left behind, as JSON.
 PROBE = """
@@ -29,18 +26,6 @@ print(json.dumps({
     "names": [name for name in ("turns", "lengths", "ctx") if name in globals()],
 }))
 """
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The notebook after a run in a folder of its own."""
-    return Ran(NOTEBOOK, tmp_path_factory.mktemp("cells"), PROBE, seconds=150)
-
-
-@pytest.fixture(scope="module")
-def left(ran: Ran) -> dict[str, Any]:
-    """What the cells left in the kernel."""
-    return ran.left
 
 
 def test_it_takes_less_than_a_minute(ran):
@@ -84,16 +69,3 @@ def test_cards_panel_and_launcher_are_shown(ran):
         (shown,) = [out for cell in ran.code_cells if source in f"{cell.source}\n" for out in cell.outputs]
         assert "application/vnd.jupyter.widget-view+json" in shown.data
     assert ran.text("Launcher(controller)") == "Launcher of notebook: find files"
-
-
-def test_the_committed_notebook_has_no_outputs():
-    """And names a kernel that every installation has, no version of it, and nothing of a run."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in code] == [[] for _ in code]
-    assert [cell.execution_count for cell in code] == [None for _ in code]
-    assert notebook.metadata["kernelspec"]["name"] == "python3"
-    assert "widgets" not in notebook.metadata
-    assert "version" not in notebook.metadata.get("language_info", {})
-    assert sys.prefix not in NOTEBOOK.read_text(encoding="utf-8")

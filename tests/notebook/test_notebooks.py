@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-import nbformat
 import pytest
 
 from tests.support.notebooks import NOTEBOOKS, Ran
@@ -155,17 +153,3 @@ def check_left(left: dict[str, Any]) -> None:
 
 
 CHECKS = {"control": check_trail, "retries": check_attempts, "processes": check_left}
-
-
-@pytest.mark.parametrize("name", BY_NAME)
-def test_the_committed_notebook_has_no_outputs(name):
-    """And names a kernel that every installation has, no version of it, and nothing of a run."""
-    path = NOTEBOOKS / f"{name}.ipynb"
-    notebook = nbformat.read(path, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in code] == [[] for _ in code]
-    assert [cell.execution_count for cell in code] == [None for _ in code]
-    assert notebook.metadata["kernelspec"]["name"] == "python3"
-    assert "version" not in notebook.metadata.get("language_info", {})
-    assert sys.prefix not in path.read_text(encoding="utf-8")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import pytest
 
-from tests.support.notebooks import NOTEBOOKS, Ran
+from tests.support.notebooks import NOTEBOOKS
 
 pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -33,18 +30,6 @@ print(json.dumps({
     "order": frame["status"].cat.ordered,
 }))
 """
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The notebook after a run in a folder of its own."""
-    return Ran(NOTEBOOK, tmp_path_factory.mktemp("pipeline"), PROBE)
-
-
-@pytest.fixture(scope="module")
-def left(ran: Ran) -> dict[str, Any]:
-    """What the cells left in the kernel."""
-    return ran.left
 
 
 def test_it_takes_less_than_a_minute(ran):
@@ -113,16 +98,3 @@ def test_the_frames_have_a_row_for_every_record(ran, left):
     assert left["order"] is True
     for source in ("pd.DataFrame(run.result", 'frame["attempt"] > 1', "groupby"):
         assert "<table" in ran.outputs(source)[0].data["text/html"]
-
-
-def test_the_committed_notebook_has_no_outputs():
-    """And names a kernel that every installation has, no version of it, and nothing of a run."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in code] == [[] for _ in code]
-    assert [cell.execution_count for cell in code] == [None for _ in code]
-    assert notebook.metadata["kernelspec"]["name"] == "python3"
-    assert "widgets" not in notebook.metadata
-    assert "version" not in notebook.metadata.get("language_info", {})
-    assert sys.prefix not in NOTEBOOK.read_text(encoding="utf-8")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import pytest
 
-from tests.support.notebooks import NOTEBOOKS, Ran
+from tests.support.notebooks import NOTEBOOKS
 
 pytestmark = [pytest.mark.notebook, pytest.mark.slow, pytest.mark.timeout(120)]
 
-QUICKSTART = NOTEBOOKS / "quickstart.ipynb"
+NOTEBOOK = NOTEBOOKS / "quickstart.ipynb"
+SECONDS = 50
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -36,18 +34,6 @@ print(json.dumps({
     "keeper": keeper.wait_for("running", timeout=20),
 }))
 """
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The notebook after a run in a folder of its own."""
-    return Ran(QUICKSTART, tmp_path_factory.mktemp("quickstart"), PROBE, seconds=50)
-
-
-@pytest.fixture(scope="module")
-def left(ran: Ran) -> dict[str, Any]:
-    """What the cells left in the kernel."""
-    return ran.left
 
 
 def test_it_takes_less_than_a_minute(ran):
@@ -136,16 +122,3 @@ def test_the_panel_is_shown_with_tables_for_front_ends_without_widgets(ran):
 def test_the_last_task_is_left_running(left):
     """For the reader to steer."""
     assert left["keeper"] == "running"
-
-
-def test_the_committed_notebook_has_no_outputs():
-    """And names a kernel that every installation has, no version of it, and nothing of a run."""
-    notebook = nbformat.read(QUICKSTART, as_version=4)
-    nbformat.validate(notebook)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    assert [cell.outputs for cell in code] == [[] for _ in code]
-    assert [cell.execution_count for cell in code] == [None for _ in code]
-    assert notebook.metadata["kernelspec"]["name"] == "python3"
-    assert "widgets" not in notebook.metadata
-    assert "version" not in notebook.metadata.get("language_info", {})
-    assert sys.prefix not in QUICKSTART.read_text(encoding="utf-8")
