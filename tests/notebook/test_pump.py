@@ -153,6 +153,7 @@ def test_a_controller_that_cannot_be_followed_does_not_stop_the_others(pump, clo
     broken, sound = FakeController([task(1, "a")]), FakeController([task(2, "b")])
     show(pump, sound)
     feed = pump.feed_of(broken)
+    pump.remove(pump.add(broken, feed, Widget()))  # from now on it is not followed
 
     def fails() -> Any:
         raise RuntimeError("store closed")
@@ -276,6 +277,7 @@ def test_a_store_that_cannot_be_read_is_tried_again(pump, clock, monkeypatch):
     """Meanwhile the view says so; afterwards it knows what it has missed."""
     controller = FakeController(one_of_each())
     feed = pump.feed_of(controller)
+    pump.remove(pump.add(controller, feed, Widget()))
     widget = Widget()
     outlet = pump.add(controller, feed, widget)
 
@@ -296,3 +298,34 @@ def test_a_store_that_cannot_be_read_is_tried_again(pump, clock, monkeypatch):
     assert feed.row(0).name == "changed meanwhile"
     assert feed.trouble is None
     assert len(controller.taps) == 1
+
+
+def test_the_tasks_are_listed_once_for_a_view(pump, clock, monkeypatch):
+    """And what changes before it is there is not missed."""
+    controller = FakeController(one_of_each())
+    listings: list[int] = []
+    listed = controller.list_tasks
+    monkeypatch.setattr(controller, "list_tasks", lambda: listings.append(1) or listed())
+    feed = pump.feed_of(controller)
+    controller.change(controller.tasks[0]._replace(name="changed meanwhile"))
+    widget = Widget()
+    outlet = pump.add(controller, feed, widget)
+    pump.post(lambda: outlet.hear(Signal.HELLO, pump.now))
+    pump.round()
+    assert feed.row(0).name == "changed meanwhile"
+    assert len(listings) == len(controller.taps) == 1
+
+
+def test_a_view_that_does_not_come_leaves_nothing(pump):
+    """Nor does one whose tasks cannot be listed."""
+    controller = FakeController(one_of_each())
+    pump.forget(pump.feed_of(controller))
+    assert controller.taps == []
+
+    def fail() -> None:
+        raise StoreError("the disk is gone")
+
+    controller.list_tasks = fail  # type: ignore[assignment,method-assign]
+    with pytest.raises(StoreError):
+        pump.feed_of(controller)
+    assert controller.taps == []

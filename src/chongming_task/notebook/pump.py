@@ -105,6 +105,7 @@ class Pump:
         self._threaded = threaded
         self._lock = threading.Lock()  # guards the lists of lines and outlets, and the thread
         self._lines: list[_Line] = []
+        self._opened: dict[Feed, _Line] = {}  # that have no view yet
         self._holds: set[object] = set()
         self._posts: deque[Callable[[], None]] = deque()
         self._wake = threading.Event()
@@ -113,7 +114,9 @@ class Pump:
     # ---- called from any thread
 
     def feed_of(self, source: TaskSource, make: Callable[[str, int], Feed] = Feed) -> Feed:
-        """The rows of a controller, filled; all its views share them while it has any.
+        """The rows of a controller, filled and followed; all its views share them while it has any.
+
+        Whoever asks for them adds a view, or says that there will be none: ``forget``.
 
         Args:
             source: The controller, or a part of one.
@@ -123,9 +126,23 @@ class Pump:
             line = next((line for line in self._lines if line.source is source), None)
         if line is not None:
             return line.feed
-        feed = make(source.name or "", self._clock.unix_ms)
-        feed.absorb(source.list_tasks())
-        return feed
+        line = _Line(source, make(source.name or "", self._clock.unix_ms))
+        try:
+            _listen(line, self._wake.set)
+        except BaseException:
+            _let_go(line)
+            raise
+        _take_in(line)
+        with self._lock:
+            self._opened[line.feed] = line
+        return line.feed
+
+    def forget(self, feed: Feed) -> None:
+        """There will be no view of these rows, unless there is one already."""
+        with self._lock:
+            line = self._opened.pop(feed, None)
+        if line is not None:
+            _let_go(line)
 
     def add(self, source: TaskSource, feed: Feed, port: Port) -> Outlet:
         """Begins to serve a view.
@@ -138,8 +155,8 @@ class Pump:
         outlet = Outlet(feed, port, self._clock.now)
         with self._lock:
             line = next((line for line in self._lines if line.feed is feed), None)
-            if line is None:
-                line = _Line(source, feed)
+            if line is None:  # the last view before this one may have been closed meanwhile
+                line = self._opened.pop(feed, None) or _Line(source, feed)
                 self._lines.append(line)
             line.outlets.append(outlet)
             self._begin()
@@ -279,17 +296,8 @@ def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
         _let_go(line)
     elif line.untap is None:
         line.untap = _nothing_to_undo
-
-        def hear(tasks: Sequence[TaskSnapshot]) -> None:
-            if tasks:
-                line.news.append(tasks)
-                wake()
-
         try:
-            line.untap = line.source.tap(hear)
-            # What is committed from now on comes through the tap, after this: nothing is missed, nothing stays old.
-            line.news.appendleft(line.source.list_tasks())
-            line.out_of_reach = None
+            _listen(line, wake)
         except Exception as error:  # a store out of reach, say: the views keep what they show, and say so
             if line.source.closed:
                 line.news.append(_as_they_ended(line))
@@ -299,6 +307,19 @@ def _follow(line: _Line, wanted: bool, wake: Callable[[], None]) -> None:
             line.out_of_reach = f"its store cannot be read: {str(error) or type(error).__name__}"
             line.untap()
             line.untap = None
+
+
+def _listen(line: _Line, wake: Callable[[], None]) -> None:
+    """Taps the source, and takes what it has. What is committed from now on comes after that: nothing is missed."""
+
+    def hear(tasks: Sequence[TaskSnapshot]) -> None:
+        if tasks:
+            line.news.append(tasks)
+            wake()
+
+    line.untap = line.source.tap(hear)
+    line.news.appendleft(line.source.list_tasks())
+    line.out_of_reach = None
 
 
 def _as_they_ended(line: _Line) -> list[TaskSnapshot]:

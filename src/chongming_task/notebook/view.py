@@ -131,9 +131,13 @@ class View(anywidget.AnyWidget):
         source = controller if source is None else source
         self._feed = PUMP.feed_of(source, feed)
         self._errands = Errands()
-        super().__init__(saved=self._feed.saved_table(_unix_ms()), language=language or "", **traits)
-        hear_clicks_while_a_cell_runs(self.comm)
-        self.on_msg(self._on_message)
+        try:
+            super().__init__(saved=self._feed.saved_table(_unix_ms()), language=language or "", **traits)
+            hear_clicks_while_a_cell_runs(self.comm)
+            self.on_msg(self._on_message)
+        except BaseException:
+            PUMP.forget(self._feed)
+            raise
         self._outlet = PUMP.add(source, self._feed, self)
 
     @property
