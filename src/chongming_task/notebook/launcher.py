@@ -27,6 +27,7 @@ from chongming_task.notebook.launcher_words import language_of, say
 from chongming_task.notebook.pump import PUMP
 from chongming_task.notebook.shell import SHELL, hear_clicks_while_a_cell_runs
 from chongming_task.notebook.speaking import speaking_as_here
+from chongming_task.notebook.view import LANGUAGES
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -40,7 +41,6 @@ logger = logging.getLogger(__name__)
 _STYLE = (Path(__file__).parent / "launcher.css").read_text(encoding="utf-8")
 _MOST_CARDS = 10
 _DOUBLE_CLICK = 0.5  # seconds in which a second click is none of its own
-_LANGUAGES = ("en", "zh", None)
 
 
 class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types
@@ -67,7 +67,7 @@ class Launcher(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no ty
     """
 
     def __init__(self, controller: Controller, *, task: str | None = None, language: str | None = None) -> None:
-        if language not in _LANGUAGES:
+        if language not in LANGUAGES:
             raise ConfigurationError(f"language is 'en', 'zh' or None for the locale's, got {language!r:.100}")
         if task is not None:
             controller.registry.get(task)

@@ -88,7 +88,13 @@ class PipelineView(View):
         source = run_of(controller, run_id, getattr(run, "snapshots", None))
         super().__init__(controller, source, feed=partial(RunFeed, standing=self._standing), language=language)
         # The nodes are told of before the run's own status, which follows from them.
-        self._ends = [] if self._run is None else [self._hear_of(controller, run_id)]
+        self._ends: list[Callable[[], None]] = []
+        if self._run is not None:
+            try:
+                self._ends.append(self._hear_of(controller, run_id))
+            except BaseException:
+                self.close()
+                raise
 
     def _hear_of(self, controller: Any, run_id: str) -> Callable[[], None]:
         def changed(event: object) -> None:

@@ -44,12 +44,13 @@ else:
     anywidget = require("anywidget", "A live view")
     traitlets = require("traitlets", "A live view")
 
-__all__ = ["Steered", "View"]
+__all__ = ["LANGUAGES", "Steered", "View"]
 
 logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 LANGUAGES = ("en", "zh", None)
+"""What views speak; None: as the browser, or this process's locale, prefers."""
 
 
 class Answer(Protocol):

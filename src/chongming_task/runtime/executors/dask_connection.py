@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 import time
@@ -25,6 +26,7 @@ __all__ = ["Connection", "Heard"]
 Heard = Callable[[Any], None]
 """Takes what the cluster says: bytes of a worker's messages, or a dict from the fence. Must not block."""
 
+_logger = logging.getLogger("chongming_task.engine")
 _LARGE = 1 << 20  # bytes; what is larger goes to a worker on its own, not with the graph
 _KNOCK_SECONDS = 0.1  # between two tries to find anybody at an address
 _RECALLS = (0.0, 0.3, 1.0)  # seconds before each try to call an attempt back
@@ -83,7 +85,7 @@ class Connection:
             if self._client.status == "running":
                 self._client.unregister_scheduler_plugin(self.topic)
         except Exception:  # the scheduler may be going as well; the fence goes with its client
-            pass
+            _logger.debug("the plugin was not taken out of the scheduler", exc_info=True)
         self._client.close(timeout=2)
 
     # tasks
@@ -133,8 +135,8 @@ class Connection:
                     return
             try:
                 await self._client.run(obey, self.topic, words, workers=[worker], on_error="ignore")
-            except Exception:  # it cannot be reached: when it is gone the fence tells, and else the engine's grace ends
-                pass
+            except Exception:  # when it is gone the fence tells, and else the engine's grace ends
+                _logger.debug("the Dask worker %s could not be told", worker, exc_info=True)
 
     def recall(self, serial: int, reason: StopReason, never_began: Callable[[StopReason], None]) -> None:
         """Stop an attempt wherever it is.
@@ -154,7 +156,7 @@ class Connection:
                     never_began(reason)
                 return
             except Exception:  # a worker does not answer, and has perhaps just gone
-                continue
+                _logger.debug("not every Dask worker said whether it has attempt %d", serial, exc_info=True)
         # Nobody can say: the engine's grace ends, and the attempt counts as lost.
 
     async def _has_begun(self, serial: int, reason: StopReason) -> bool:
@@ -180,7 +182,7 @@ class Connection:
         try:
             self._processes |= await self._client.run(introduce, workers=workers, on_error="ignore")
         except Exception:  # they are gone already, or have no chongming-task: whoever sends them something is told
-            pass
+            _logger.debug("Dask workers did not say who they are", exc_info=True)
 
     def met(self, worker: str, process: str) -> None:
         """A worker has said by itself who it is."""
