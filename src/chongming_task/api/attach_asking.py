@@ -167,10 +167,13 @@ class Asking:
             _logger.exception("a view that asked something raised")
 
     def _guarded(self, errand: _Errand, step: Callable[[_Errand], None]) -> None:
-        """Do a step; whatever the store raises is the answer to what has none yet."""
+        """Do a step. Whatever the store raises is the answer to what was not sent; what was may still be done."""
         try:
             step(errand)
         except TaskError as error:
+            said = f"its controller was asked, but its answer cannot be had ({error}), and it may still do it"
+            for sent in (each for waiting in errand.sent.values() for each in waiting):
+                errand.answer(sent, Unanswered(said))
             self._give_up(errand, error)
         except Exception as error:  # a fault of ours, or of the store's driver: told where it was asked, and to the log
             _logger.exception("a verb could not be sent or its answer not be heard")

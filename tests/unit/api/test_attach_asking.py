@@ -189,3 +189,24 @@ def test_a_store_that_fails_is_the_answer_to_what_has_none(desk, monkeypatch):
     desk.ask("t0")
     desk.answer(accepted(TaskStatus.STOPPED, acted=True), "t0")
     assert desk.what()[0].ok
+
+
+def test_what_was_sent_before_a_store_failed_may_still_be_done(desk, monkeypatch):
+    """It is not said to have failed: its owner hears of it as soon as the store is back."""
+    send, sent = desk.store.submit_command, []
+
+    def send_one(command: Any) -> None:
+        if sent:
+            raise StoreError("away")
+        sent.append(command.task_id)
+        send(command)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.store, "submit_command", send_one)
+        desk.ask("t0", "t1", "t2")
+        answers = {answer.task_id: answer.error for answer in desk.what()}
+    assert isinstance(answers[sent[0]], Unanswered)
+    assert "(away), and it may still do it" in str(answers[sent[0]])
+    others = [error for task_id, error in answers.items() if task_id != sent[0]]
+    assert [(type(error), str(error)) for error in others] == [(StoreError, "away")] * 2
+    assert len(desk.store.commands(sent[0])) == 1
