@@ -15,48 +15,50 @@ export function Tools({ session }: { session: TimelineSession }) {
       <Legend session={session} />
       <FilterBox session={session} />
       <span class="cmt-moves">
-        <button
-          type="button"
-          class="cmt-button cmt-sign"
-          data-testid="cmt-zoom-out"
-          aria-label={say("Zoom out")}
-          title={say("Zoom out")}
-          onClick={() => session.zoom(-1)}
-        >
-          −
-        </button>
-        <button
-          type="button"
-          class="cmt-button cmt-sign"
-          data-testid="cmt-zoom-in"
-          aria-label={say("Zoom in")}
-          title={say("Zoom in")}
-          onClick={() => session.zoom(1)}
-        >
-          +
-        </button>
-        <button
-          type="button"
-          class="cmt-button"
-          data-testid="cmt-fit"
-          aria-pressed={mode === "fit"}
-          title={say("Show all attempts")}
+        <Tool id="zoom-out" sign="−" hint={say("Zoom out")} onClick={() => session.zoom(-1)} />
+        <Tool id="zoom-in" sign="+" hint={say("Zoom in")} onClick={() => session.zoom(1)} />
+        <Tool
+          id="fit"
+          word={say("Fit")}
+          hint={say("Show all attempts")}
+          pressed={mode === "fit"}
           onClick={() => session.fit()}
-        >
-          {say("Fit")}
-        </button>
-        <button
-          type="button"
-          class="cmt-button"
-          data-testid="cmt-follow"
-          aria-pressed={mode === "follow"}
-          title={say("Keep the present in sight")}
+        />
+        <Tool
+          id="follow"
+          word={say("Follow")}
+          hint={say("Keep the present in sight")}
+          pressed={mode === "follow"}
           onClick={() => session.follow()}
-        >
-          {say("Follow")}
-        </button>
+        />
       </span>
     </div>
+  );
+}
+
+interface ToolProps {
+  id: string;
+  /** A sign says nothing by itself: the hint is its name. */
+  sign?: string;
+  word?: string;
+  hint: string;
+  pressed?: boolean;
+  onClick(): void;
+}
+
+function Tool({ id, sign, word, hint, pressed, onClick }: ToolProps) {
+  return (
+    <button
+      type="button"
+      class={sign ? "cmt-button cmt-sign" : "cmt-button"}
+      data-testid={`cmt-${id}`}
+      aria-label={sign ? hint : undefined}
+      aria-pressed={pressed}
+      title={hint}
+      onClick={onClick}
+    >
+      {sign ?? word}
+    </button>
   );
 }
 
