@@ -117,3 +117,12 @@ def test_the_last_line_of_a_cell(tmp_path: Path):
     assert "power" in shown[1]["text/html"]
     assert shown[3]["text/plain"].startswith("[<TaskHandle 'power' succeeded")
     assert ran.left == ["Card", "Panel"]
+
+
+def test_a_closed_controller_on_a_file_is_told_as_text(tmp_path: Path, monkeypatch):
+    """There is nothing left to follow: its repr stands, and no traceback."""
+    monkeypatch.setattr("chongming_task.api.display._in_a_kernel", lambda: True)
+    controller = Controller(tmp_path / "runs.db")
+    controller.close()
+    assert controller._repr_mimebundle_() is None
+    assert "closed" in repr(controller)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 from chongming_task.api.attach_asking import Asking, Unanswered
 from chongming_task.api.attach_standing import UNSURE
 from chongming_task.api.attach_telling import Following, Telling
-from chongming_task.api.display import Bundle, bundle_of
 from chongming_task.api.naming import id_of, name_hint
 from chongming_task.api.reading import Reading
+from chongming_task.api.showing import Showing
 from chongming_task.api.task import checked_name
 from chongming_task.api.verbs import Verbs
 from chongming_task.core.ports import Clock, TaskStore
@@ -30,9 +30,7 @@ from chongming_task.stores.open import open_existing
 if TYPE_CHECKING:
     from chongming_task.api.handle import TaskHandle
     from chongming_task.history import History
-    from chongming_task.notebook.panel import Panel
     from chongming_task.notebook.pipeline_view import PipelineView
-    from chongming_task.notebook.timeline import Timeline
 
 __all__ = ["Attached"]
 
@@ -87,7 +85,7 @@ class StoreLink:
             raise ControllerClosed("this is closed; attach anew")
 
 
-class Attached(Verbs, Reading):
+class Attached(Verbs, Reading, Showing):
     """The tasks of other processes, as far as their store tells of them; made by :meth:`Controller.attach`.
 
     It has the questions and the verbs of a controller, and runs and owns nothing. A verb goes to the controller that
@@ -234,33 +232,8 @@ class Attached(Verbs, Reading):
 
     # notebook
 
-    def panel(self, *, language: str | None = None) -> Panel:
-        """A live panel of the tasks, for a notebook.
-
-        Args:
-            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
-
-        Raises:
-            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
-        """
-        from chongming_task.notebook.panel import panel
-
+    def _check_showable(self) -> None:
         self._link.sync()
-        return panel(self, language=language)
-
-    def timeline(self, *, language: str | None = None) -> Timeline:
-        """A live timeline of the tasks, for a notebook: every attempt as a bar from its start to its end.
-
-        Args:
-            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
-
-        Raises:
-            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
-        """
-        from chongming_task.notebook.timeline import timeline
-
-        self._link.sync()
-        return timeline(self, language=language)
 
     def run_view(self, run_id: str, *, language: str | None = None) -> PipelineView:
         """The live graph of a pipeline run that another process leads, for a notebook; it is steered node by node.
@@ -277,14 +250,6 @@ class Attached(Verbs, Reading):
 
         self._link.sync()
         return pipeline_view(self, run_id, language=language)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
-        """The panel, as the last line of a cell."""
-        try:
-            self._link.sync()
-            return bundle_of(self, self.panel)
-        except (ControllerClosed, StoreError):  # nothing that could be followed: the repr says so
-            return None
 
     # the end
 

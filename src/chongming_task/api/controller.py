@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from chongming_task.api.assembly import executor_of, kept_of, limits_of, opened, output_mode_of, ready_queue_of
 from chongming_task.api.buckets import Buckets
 from chongming_task.api.closing import CloseReport, close_all
-from chongming_task.api.display import Bundle, bundle_of
 from chongming_task.api.elsewhere import Elsewhere
 from chongming_task.api.handle import TaskHandle
 from chongming_task.api.link import EngineLink
@@ -22,6 +21,7 @@ from chongming_task.api.recovery import Recovery
 from chongming_task.api.registry import TaskRegistry
 from chongming_task.api.run_starting import RunStarting
 from chongming_task.api.seconds import patience_of, seconds_of
+from chongming_task.api.showing import Showing
 from chongming_task.api.steering import Steering
 from chongming_task.api.submission import Submissions
 from chongming_task.api.submitting import Submitting
@@ -46,13 +46,11 @@ if TYPE_CHECKING:
     from chongming_task.core.records import TaskSnapshot
     from chongming_task.core.telemetry import MetricsSink, Tracer
     from chongming_task.history import History
-    from chongming_task.notebook.panel import Panel
-    from chongming_task.notebook.timeline import Timeline
 
 __all__ = ["Controller"]
 
 
-class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting):
+class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting, Showing):
     """Launches, watches and steers tasks, from inside this process.
 
     As a context manager it waits for its tasks at the end of the block, or stops them when the block raises, and
@@ -294,36 +292,6 @@ class Controller(Submitting, Steering, Queries, Listening, Recovery, RunStarting
             self.close()
 
     # notebook
-
-    def panel(self, *, language: str | None = None) -> Panel:
-        """The live panel of this controller's tasks, for a notebook.
-
-        Args:
-            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
-
-        Raises:
-            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
-        """
-        from chongming_task.notebook.panel import panel
-
-        return panel(self, language=language)
-
-    def timeline(self, *, language: str | None = None) -> Timeline:
-        """The live timeline of its tasks, for a notebook: every attempt as a bar from its start to its end.
-
-        Args:
-            language: ``"en"`` or ``"zh"``; default: as the browser prefers.
-
-        Raises:
-            ConfigurationError: When the ``notebook`` extra is not installed, or for another language.
-        """
-        from chongming_task.notebook.timeline import timeline
-
-        return timeline(self, language=language)
-
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Bundle:
-        """The panel, as the last line of a cell."""
-        return bundle_of(self, self.panel)
 
     @property
     def history(self) -> History:
