@@ -152,7 +152,9 @@ CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, at INTEGER N
 SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'
 
 -- name: foreign_tables
-SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' LIMIT 1
+-- In a file that has no meta: another process may have made it since that was looked at.
+SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta') LIMIT 1
 
 -- name: set_schema_version
 INSERT INTO meta (name, value) VALUES ('schema_version', :version)

@@ -20,6 +20,7 @@ from chongming_task.stores import queries as queries_module
 from chongming_task.stores import sqlite_checks
 from chongming_task.stores.agreement import SCHEMA_VERSION
 from chongming_task.stores.queries import queries
+from chongming_task.stores.sqlite_schema import schema_version
 from chongming_task.testing.contract_records import AT, a_command, a_line, a_record, an_edge, born
 
 
@@ -152,6 +153,30 @@ def test_many_open_a_new_file_at_once(path):
     assert {s.meta()["schema_version"] for s in stores} == {str(SCHEMA_VERSION)}
     for store in stores:
         store.close()
+
+
+def test_a_file_that_another_makes_meanwhile_is_no_strangers(path):
+    """Its tables may come between two looks at what it holds."""
+
+    class Slow:
+        """A connection that is overtaken after its first look."""
+
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self.connection = connection
+            self.overtaken = False
+
+        def execute(self, statement: str) -> sqlite3.Cursor:
+            found = self.connection.execute(statement)
+            if not self.overtaken:
+                self.overtaken = True
+                assert found.fetchone() is None
+                SqliteTaskStore(path).close()
+                return self.connection.execute("SELECT 1 WHERE 0")
+            return found
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert schema_version(Slow(connection), path) == 0
+        assert schema_version(connection, path) == SCHEMA_VERSION
 
 
 def test_a_file_that_goes_is_told_and_welcomed_back(path, store):
